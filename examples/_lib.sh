@@ -78,7 +78,7 @@ begin() {
 
 	local fs
 	fs=$(stat -f -c %T "$work")
-	echo "$1 (files on $fs; medians of $rounds runs each, in turn)"
+	echo "$1 (files on $fs; medians, ROUNDS=$rounds)"
 	case $fs in
 	ext2/ext3 | btrfs | tmpfs) ;;
 	*) echo "note: pagewell serves $fs only if told to, see PAGEWELL_FS and PAGEWELL_TRUST" ;;
