@@ -1,0 +1,109 @@
+/* costs.c - see costs.h. */
+#include "cache/costs.h"
+
+#include <sys/mman.h>
+
+#include "cache/segment.h"
+
+#define PAGES 64u
+#define BYTES (PAGES * PW_PAGE)
+
+static struct pw_costs costs;
+static uint32_t costs_known;
+
+static uint32_t clamp(int64_t v, uint32_t lo, uint32_t hi)
+{
+	if (v < lo)
+		return lo;
+	return v > hi ? hi : (uint32_t)v;
+}
+
+/*
+ * Shared anonymous memory is a file of tmpfs without a name: its pages stay when the
+ * mapping's entries are dropped, so touching them again costs what touching a resident
+ * page of any file does, and no descriptor is needed to measure it.
+ */
+static void measure(struct pw_costs *c)
+{
+	int64_t call = INT32_MAX;
+	int64_t touch = INT32_MAX;
+	int64_t map = INT32_MAX;
+	long at = pw_sys->mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			       -1, 0);
+
+	if (!pw_is_err(at)) {
+		volatile unsigned char *p = (unsigned char *)at;
+
+		for (unsigned i = 0; i < PAGES; i++)
+			p[i * PW_PAGE] = 1;
+		for (int round = 0; round < 3; round++) {
+			int64_t t0;
+			int64_t t1;
+			int64_t t2;
+
+			pw_sys->madvise((void *)at, BYTES, MADV_DONTNEED);
+			t0 = pw_sys->now_ns();
+			for (unsigned i = 0; i < PAGES; i++)
+				(void)p[i * PW_PAGE];
+			t1 = pw_sys->now_ns();
+			pw_sys->madvise((void *)at, BYTES, MADV_DONTNEED);
+			t2 = pw_sys->now_ns();
+			if (t1 - t0 < touch)
+				touch = t1 - t0;
+			if (t2 - t1 < map)
+				map = t2 - t1;
+		}
+		pw_sys->munmap((void *)at, BYTES);
+		/* Dropping 64 pages is a fixed part (the flush) and a part by page, which
+		 * belongs to the touching. A quarter is taken for the latter. */
+		touch = (touch + map / 4) / PAGES;
+	}
+	for (int round = 0; round < 3; round++) {
+		int64_t t0 = pw_sys->now_ns();
+
+		for (int i = 0; i < 8; i++)
+			pw_sys->lseek(-1, 0, 0); /* EBADF: the way in and out, no more */
+
+		int64_t t = (pw_sys->now_ns() - t0) / 8;
+
+		if (t < call)
+			call = t;
+	}
+	call += 120; /* a small read's own work, much the same on the machines seen */
+	c->call = clamp(call, 100, 20000);
+	c->touch = clamp(touch, 10, 20000);
+	/* mmap and munmap themselves are some four calls' worth of work each. */
+	c->map = clamp(map + 8 * call, 1000, 1000000);
+}
+
+const struct pw_costs *pw_costs(void)
+{
+	const struct pw_segment *s;
+
+	if (pw_likely(pw_load_acquire(&costs_known))) /* pairs with the release below */
+		return &costs;
+
+	struct pw_costs c = {0};
+
+	s = pw_segment_get();
+	if (s) {
+		c.map = pw_load_acquire(&s->head->cost_map); /* pairs with the writer: map last */
+		c.call = pw_load_relaxed(&s->head->cost_call);
+		c.touch = pw_load_relaxed(&s->head->cost_touch);
+	}
+	if (!c.map) {
+		measure(&c);
+		if (s) {
+			pw_store_relaxed(&s->head->cost_call, c.call);
+			pw_store_relaxed(&s->head->cost_touch, c.touch);
+			pw_store_release(&s->head->cost_map, c.map);
+		}
+	}
+	/* Several threads may come here at once and store the like: words of ints, and none
+	 * is an index. What came from the segment is clamped all the same. */
+	pw_store_relaxed(&costs.call, clamp(c.call, 100, 20000));
+	pw_store_relaxed(&costs.touch, clamp(c.touch, 10, 20000));
+	pw_store_relaxed(&costs.map, clamp(c.map, 1000, 1000000));
+	pw_store_release(&costs_known, 1);
+	return &costs;
+}

@@ -1,0 +1,25 @@
+/*
+ * costs.h - what things cost on this machine, in ns. They differ by a factor of ten and
+ * more (a system call took 0.12 us on one machine of ours and 1.2 on another, the first
+ * touch of a mapped page 0.05 and 1.3), and whether a mapping pays depends on nothing
+ * else, so they are measured, once, and kept in the segment.
+ */
+#ifndef PW_CACHE_COSTS_H
+#define PW_CACHE_COSTS_H
+
+#include "cache/base.h"
+
+struct pw_costs {
+	uint32_t call;	/* a small read that hits the kernel's page cache */
+	uint32_t touch; /* first touch of a resident 4 KiB page, in sequence, and its unmap */
+	uint32_t map;	/* mmap, one touch, munmap */
+};
+
+/*
+ * From the segment if another process measured, else measured now (some 0.1 to 1 ms), and
+ * then the same for the life of the process. Never fails: bad or silly readings are
+ * clamped.
+ */
+const struct pw_costs *pw_costs(void);
+
+#endif

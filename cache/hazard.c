@@ -1,0 +1,98 @@
+/* hazard.c - the thread records and the scan over them. */
+#include "cache/hazard.h"
+
+#include <sys/mman.h>
+
+#include "cache/sys.h"
+
+/* The first threads need no memory of their own; a program with one thread touches one
+ * cache line of this. */
+static struct pw_reader first[16];
+static struct pw_reader *head; /* push only, by CAS */
+static uint32_t first_used;    /* how many of first[] were handed out; only grows */
+
+/*
+ * A slot whose frame lies deeper than ours on the same stack belongs to a call that was
+ * left by a jump out of a signal handler: it will not come back, and its slot is free. On
+ * an alternate stack (which may be an array in some outer frame of the normal one) depth
+ * says nothing, so there a filled slot is always taken for live. This is the rare path: a
+ * handler that reads, and that interrupted a hit.
+ */
+struct pw_hazard *pw_hazard_nested(struct pw_reader *r, uintptr_t frame)
+{
+	bool comparable = !pw_sys->on_altstack();
+
+	for (int i = 0; i < PW_HAZARD_DEPTH; i++) {
+		struct pw_hazard *s = &r->slot[i];
+
+		if (!pw_load_relaxed(&s->obj) || (comparable && s->frame < frame))
+			return s;
+	}
+	return NULL;
+}
+
+struct pw_reader *pw_readers(void)
+{
+	return pw_load_acquire(&head); /* pairs with the push */
+}
+
+static struct pw_reader *push(struct pw_reader *r)
+{
+	struct pw_reader *seen = pw_load_acquire(&head);
+
+	pw_store_relaxed(&r->taken, 1);
+	do
+		r->next = seen;
+	while (!pw_cas(&head, &seen, r)); /* release: the record before its place */
+	return r;
+}
+
+struct pw_reader *pw_reader_claim(void)
+{
+	for (struct pw_reader *r = pw_readers(); r; r = r->next) {
+		uint32_t no = 0;
+
+		if (!pw_load_relaxed(&r->taken) && pw_cas(&r->taken, &no, 1))
+			return r;
+	}
+
+	uint32_t i = pw_add_relaxed(&first_used, 1);
+
+	if (i < sizeof(first) / sizeof(first[0]))
+		return push(&first[i]);
+
+	long at = pw_sys->mmap(NULL, PW_PAGE, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pw_is_err(at))
+		return NULL;
+
+	struct pw_reader *page = (struct pw_reader *)at;
+
+	for (size_t k = 1; k < PW_PAGE / sizeof(*page); k++)
+		pw_store_release(&push(&page[k])->taken, 0);
+	return push(&page[0]);
+}
+
+void pw_reader_release(struct pw_reader *r)
+{
+	for (int i = 0; i < PW_HAZARD_DEPTH; i++)
+		pw_store_release(&r->slot[i].obj, NULL); /* the last use before the end of it */
+	pw_store_release(&r->taken, 0);			 /* pairs with the claim's CAS */
+}
+
+void pw_readers_reset(struct pw_reader *mine)
+{
+	for (struct pw_reader *r = pw_readers(); r; r = r->next)
+		if (r != mine)
+			pw_reader_release(r);
+}
+
+bool pw_hazard_held(const void *obj)
+{
+	for (struct pw_reader *r = pw_readers(); r; r = r->next)
+		for (int i = 0; i < PW_HAZARD_DEPTH; i++)
+			if (pw_load_acquire(&r->slot[i].obj) == obj)
+				return true;
+	return false;
+}

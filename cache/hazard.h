@@ -1,0 +1,97 @@
+/*
+ * hazard.h - who is looking at what. A thread that is about to use a window says so in a
+ * slot of its own record; nobody unmaps a window, or reuses its memory, that is named in
+ * a slot. Records are never freed: one may be read long after its thread has ended.
+ *
+ * The race, and why it is closed. Reader: (1) slot = w, (2) fence, (3) look again whether
+ * w may still be used. Retirer: (4) take w's usability away, (5) fence, (6) look through
+ * the slots. If (6) misses the slot, then (1) came after (6) in the one order that the
+ * two fences give, so (3) comes after (4) and sees it: the reader lets go. On leaving:
+ * (7) slot = NULL, (8) fence, (9) retired? and the retirer's (4)..(6): at least one of
+ * the two sees the other, so somebody finishes w; pw_window_finish() lets one win.
+ *
+ * In a process with one thread the only other party is a signal handler in that thread,
+ * for which program order is enough: no fence.
+ */
+#ifndef PW_CACHE_HAZARD_H
+#define PW_CACHE_HAZARD_H
+
+#include "cache/atomic.h"
+
+#define PW_HAZARD_DEPTH 4 /* calls nested by signal handlers in one thread */
+
+struct pw_hazard {
+	/* Written by the owning thread only; read by whoever retires something. */
+	const void *obj;
+	/* The frame that filled the slot; the owning thread alone reads and writes it. */
+	uintptr_t frame;
+};
+
+/* One per thread, from claim to release. */
+struct pw_reader {
+	struct pw_hazard slot[PW_HAZARD_DEPTH];
+
+	/* Counters: written by the owning thread only, read by anyone, never reset. */
+	uint64_t hits;
+	uint64_t hit_bytes;
+	uint64_t seeks;
+
+	struct pw_reader *next; /* set once, before the record is published */
+	uint32_t taken;		/* 0 or 1, by CAS */
+} __attribute__((aligned(PW_CACHELINE)));
+
+/* All records, those without a thread included. Push only. */
+struct pw_reader *pw_readers(void);
+
+/* A record for the calling thread, or NULL if there is no memory for one. */
+struct pw_reader *pw_reader_claim(void);
+
+/* The thread ends, or the record was its fork parent's: slots are cleared. */
+void pw_reader_release(struct pw_reader *r);
+
+/* In a fork child only its own thread lives on: all records but mine are released. */
+void pw_readers_reset(struct pw_reader *mine);
+
+/* Is obj named in any slot? Call after a full fence (step 5 above). */
+bool pw_hazard_held(const void *obj);
+
+/* Slot for a call that interrupted another of the same thread, or NULL: all in use. */
+struct pw_hazard *pw_hazard_nested(struct pw_reader *r, uintptr_t frame);
+
+/*
+ * Steps 1 and 2. NULL if the thread is nested too deep: go to the kernel. The caller then
+ * does step 3 itself.
+ */
+static inline struct pw_hazard *pw_hazard_enter(struct pw_reader *r, const void *obj)
+{
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+	struct pw_hazard *s = &r->slot[0];
+
+	if (pw_unlikely(pw_load_relaxed(&s->obj) != NULL)) {
+		s = pw_hazard_nested(r, frame);
+		if (!s)
+			return NULL;
+	}
+	pw_store_relaxed(&s->frame, frame);
+	if (pw_likely(pw_single_threaded())) {
+		pw_store_relaxed(&s->obj, obj);
+		pw_compiler_barrier();
+	} else {
+		(void)pw_xchg_seq(&s->obj, obj); /* pairs with the retirer's fence */
+	}
+	return s;
+}
+
+/* Steps 7 and 8. */
+static inline void pw_hazard_leave(struct pw_hazard *s)
+{
+	if (pw_likely(pw_single_threaded())) {
+		pw_compiler_barrier();
+		pw_store_relaxed(&s->obj, NULL);
+		pw_compiler_barrier();
+	} else {
+		(void)pw_xchg_seq(&s->obj, NULL); /* pairs with the retirer's fence */
+	}
+}
+
+#endif

@@ -1,0 +1,105 @@
+/* place.c - the list of file systems. Why each is where it is: cache/README.md. */
+#include "cache/place.h"
+
+#include <errno.h>
+#include <linux/magic.h>
+#include <string.h>
+
+#include "cache/atomic.h"
+
+#ifndef EROFS_SUPER_MAGIC_V1
+#define EROFS_SUPER_MAGIC_V1 0xE0F5E1E2
+#endif
+#ifndef F2FS_SUPER_MAGIC
+#define F2FS_SUPER_MAGIC 0xF2F52010
+#endif
+
+struct place {
+	const char *name;
+	uint32_t magic;
+	bool served; /* written by pw_place_configure() alone, before any reader */
+};
+
+static struct place places[] = {
+	{"ext4", EXT4_SUPER_MAGIC, true}, /* ext2 and ext3 have the same number */
+	{"btrfs", BTRFS_SUPER_MAGIC, true},
+	{"tmpfs", TMPFS_MAGIC, true},
+	{"squashfs", SQUASHFS_MAGIC, true},
+	{"erofs", EROFS_SUPER_MAGIC_V1, true},
+	{"xfs", 0x58465342, false}, /* its reads exclude writers, ours do not */
+	{"overlay", OVERLAYFS_SUPER_MAGIC, false}, /* a mapping stays with the lower file */
+	{"f2fs", F2FS_SUPER_MAGIC, false},
+};
+
+#define PLACES (sizeof(places) / sizeof(places[0]))
+
+/*
+ * Device to verdict, direct-mapped: dev << 1 | served, 0: empty. dev_t of the kernel has
+ * 32 bits in use (st_dev is 64 wide, but from new_encode_dev), so nothing is cut off.
+ */
+static uint64_t verdicts[32];
+
+const char *pw_place_names(void)
+{
+	return "ext4, btrfs, tmpfs, squashfs, erofs, xfs, overlay, f2fs";
+}
+
+static int configure(const char *spec, bool apply)
+{
+	while (*spec) {
+		size_t n = strcspn(spec, ",");
+		size_t i = 0;
+
+		if (n < 2 || (spec[0] != '+' && spec[0] != '-'))
+			return -EINVAL;
+		while (i < PLACES && (strlen(places[i].name) != n - 1 ||
+				      memcmp(places[i].name, spec + 1, n - 1) != 0))
+			i++;
+		if (i == PLACES)
+			return -EINVAL;
+		if (apply)
+			places[i].served = spec[0] == '+';
+		spec += n;
+		spec += *spec == ',';
+	}
+	return 0;
+}
+
+int pw_place_configure(const char *spec)
+{
+	int err = configure(spec, false);
+
+	return err ? err : configure(spec, true);
+}
+
+static bool judge(uint32_t magic)
+{
+	for (size_t i = 0; i < PLACES; i++)
+		if (places[i].magic == magic)
+			return places[i].served;
+	return false;
+}
+
+/* 1 served, 0 not. Devices are told apart by number; a number reused for another file
+ * system within one process (umount, mount) would need the old mount's files gone, and a
+ * window's own fstat still sees the right file: only the verdict would be stale. So the
+ * type is asked again whenever a window is made; this cache only spares the handles that
+ * will never have one. */
+bool pw_place_served(int fd, const struct stat *st)
+{
+	uint64_t *v = &verdicts[pw_mix(st->st_dev) % 32];
+	struct statfs fs;
+	bool served;
+
+	if (!S_ISREG(st->st_mode) || st->st_size <= 0 || st->st_size >= (int64_t)1 << 47)
+		return false;
+	if (pw_load_relaxed(v) == (uint64_t)st->st_dev << 1)
+		return false;
+	if (pw_sys->fstatfs(fd, &fs))
+		return false;
+	served = judge((uint32_t)fs.f_type);
+	pw_store_relaxed(v, (uint64_t)st->st_dev << 1 | served);
+	if (served && (uint32_t)fs.f_type == TMPFS_MAGIC)
+		return st->st_nlink && st->st_blocks * 512 >= st->st_size;
+	return served;
+}

@@ -1,0 +1,27 @@
+/*
+ * place.h - where a file lives, and whether files that live there are served. Decided by
+ * the file system's type (statfs), once per device and process.
+ */
+#ifndef PW_CACHE_PLACE_H
+#define PW_CACHE_PLACE_H
+
+#include "cache/sys.h"
+
+/*
+ * PAGEWELL_FS: comma-separated +NAME or -NAME. 0, or -EINVAL if a name is not known or a
+ * sign is missing (then nothing has changed). Call before the first pw_place_served().
+ */
+int pw_place_configure(const char *spec);
+
+/* The names pw_place_configure() knows, comma-separated, for a message. */
+const char *pw_place_names(void);
+
+/*
+ * May a window be made of this file? st is a fresh fstat of fd. Looks at kind, size and,
+ * for a device not seen before, asks fstatfs. What a tmpfs file has as holes would be
+ * allocated by reading them through a mapping, so there a file with holes, or without a
+ * name (a memfd, which may be sealed), is not served.
+ */
+bool pw_place_served(int fd, const struct stat *st);
+
+#endif

@@ -1,0 +1,152 @@
+/*
+ * touch.c - the witnessed read, and what is behind its first touch of a cache page: does
+ * touching pay, who brings the page in, how far ahead.
+ */
+#include <sys/mman.h>
+
+#include "cache/costs.h"
+#include "cache/page.h"
+#include "cache/stats.h"
+#include "cache/window.h"
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+
+#define AHEAD ((uint64_t)1 << 20)
+
+PW_HOT enum pw_hit pw_window_read(struct pw_window *w, void *buf, size_t n, uint64_t off)
+{
+	uint64_t known = pw_load_acquire(&w->known); /* W1: pairs with the opener's release */
+	const unsigned char *src;
+	const unsigned char *q;
+	enum pw_copied c;
+
+	if (pw_unlikely(n > known || off > known - n))
+		return PW_MISS_END;
+	for (uint64_t cp = off >> PW_CP_SHIFT; cp <= (off + n - 1) >> PW_CP_SHIFT; cp++)
+		if (pw_unlikely((pw_load_relaxed(&w->map[cp]) & (PW_M_TOUCHED | PW_M_REF)) !=
+				(PW_M_TOUCHED | PW_M_REF)))
+			return PW_MISS_TOUCH;
+	src = w->base + off;
+	q = src + n - 1;
+	c = pw_copy_witnessed(buf, src, n, q);
+	if (pw_unlikely(c == PW_COPY_NO_WITNESS)) {
+		/* The last byte is a zero; a later one will do as well (W2). */
+		q = pw_copy_look_ahead(q + 1, pw_min_u64(PW_LOOK_AHEAD, known - off - n));
+		if (!q)
+			return PW_MISS_WITNESS;
+		c = pw_copy_witnessed(buf, src, n, q);
+	}
+	if (pw_likely(c == PW_COPY_DONE))
+		return PW_HIT;
+	return c == PW_COPY_FAULT ? PW_MISS_FAULT : PW_MISS_WITNESS;
+}
+
+/*
+ * In sequence, a cache page will be read 64 KiB / n times, and each of those reads is a
+ * system call saved; against that stand sixteen first touches. Without a sequence nobody
+ * knows what comes, so reads pay the price off bit by bit, and at most twice the price of
+ * the best choice is ever paid (ski rental).
+ */
+static bool worth_touching(struct pw_window *w, uint64_t cp, size_t n, bool sequential)
+{
+	const struct pw_costs *c = pw_costs();
+	uint64_t gain = c->call + n / 128;
+	uint64_t price = (uint64_t)c->touch * (PW_CP / PW_PAGE);
+	uint8_t seen = pw_load_relaxed(&w->map[cp]);
+	uint64_t credit;
+
+	if (sequential && gain * PW_CP > price * n)
+		return true;
+	credit = (seen & PW_M_CREDIT) + gain * PW_M_CREDIT / price + 1;
+	if (credit > PW_M_CREDIT)
+		return true;
+	pw_store_relaxed(&w->map[cp], (uint8_t)credit);
+	return false;
+}
+
+/* Are all pages of the cache page in the kernel's cache? (If it won't say, yes.) */
+static bool resident(unsigned char *at, size_t len)
+{
+	unsigned char vec[PW_CP / PW_PAGE] = {0};
+	unsigned char all = 1;
+
+	if (pw_sys->mincore(at, len, vec))
+		return true;
+	for (size_t i = 0; i < (len + PW_PAGE - 1) / PW_PAGE; i++)
+		all &= vec[i];
+	return all & 1;
+}
+
+/* We hold the word of cp: bring it in. True: it is in. */
+static bool fill(struct pw_window *w, int fd, uint64_t cp, bool sequential)
+{
+	uint64_t known = pw_load_relaxed(&w->known);
+	uint64_t off = cp << PW_CP_SHIFT;
+	uint64_t ahead = pw_load_relaxed(&w->ahead_end);
+	size_t len;
+
+	if (off >= known)
+		return false;
+	len = pw_min_u64(PW_CP, known - off);
+	if (resident(w->base + off, len) && !ahead)
+		return true;
+	/* Cold. In sequence ask for a run, and for the next one half a run early. */
+	if (!sequential) {
+		pw_sys->readahead(fd, (int64_t)off, len);
+	} else if (off + len + AHEAD / 2 > ahead || off > ahead) {
+		uint64_t from = ahead > off && ahead < off + AHEAD ? ahead : off;
+
+		pw_sys->readahead(fd, (int64_t)from, AHEAD);
+		pw_store_relaxed(&w->ahead_end, from + AHEAD);
+	}
+	if (resident(w->base + off, len))
+		return true;
+	pw_stat_add(PW_S_FILLS, 1);
+	/* Waits for the pages, and answers with an error where a load would be SIGBUS. */
+	return !pw_sys->madvise(w->base + off, pw_round_up(len, PW_PAGE), MADV_POPULATE_READ);
+}
+
+static void touch(struct pw_window *w, int fd, uint64_t cp, bool sequential)
+{
+	switch (pw_page_begin(w->id, cp, !w->no_wait)) {
+	case PW_PAGE_MINE:
+		pw_page_end(w->id, cp, fill(w, fd, cp, sequential));
+		break;
+	case PW_PAGE_LATE:
+		w->no_wait = 1;
+		break;
+	case PW_PAGE_TOUCH:
+		break;
+	}
+	pw_store_relaxed(&w->map[cp], PW_M_TOUCHED | PW_M_REF);
+	pw_add_relaxed(&w->pages, 1);
+	pw_stat_add(PW_S_PAGES, 1);
+}
+
+bool pw_window_touch(struct pw_window *w, int fd, size_t n, uint64_t off)
+{
+	uint64_t known = pw_load_relaxed(&w->known);
+	uint64_t cp = off >> PW_CP_SHIFT;
+	uint64_t last = (off + n - 1) >> PW_CP_SHIFT;
+	bool all = true;
+
+	/* `known` may have been lowered since the miss; w->map is as long as maplen says. */
+	if (n > known || off > known - n)
+		return false;
+	for (; cp <= last; cp++) {
+		uint8_t seen = pw_load_relaxed(&w->map[cp]);
+		uint64_t before = pw_load_relaxed(&w->last_cp);
+		bool sequential = cp == before || cp == before + 1;
+
+		pw_store_relaxed(&w->last_cp, cp);
+		if (seen & PW_M_TOUCHED)
+			pw_store_relaxed(&w->map[cp], seen | PW_M_REF);
+		else if (worth_touching(w, cp, n, sequential))
+			touch(w, fd, cp, sequential);
+		else
+			all = false;
+	}
+	return all;
+}

@@ -1,0 +1,145 @@
+/*
+ * window.h - a read-only mapping of one open file description, and the witnessed read from
+ * it. The rules (cite them by number):
+ *
+ *  W1  A window is used only between pw_hazard_enter() and pw_hazard_leave() naming it, and
+ *      only after `known` has been loaded inside.
+ *  W2  A read is a hit only if, after the copy, a non-zero byte was loaded from the window
+ *      at its last byte or up to PW_LOOK_AHEAD bytes later, inside `known`.
+ *  W3  `known` is raised only by a fresh fstat, by a thread that names the window in its
+ *      slot; anyone may lower it.
+ *  W4  A window ends before its description does: the last number's close retires it, then
+ *      closes. If a reader is in the middle of a copy, that reader unmaps as it leaves.
+ *  W5  The memory of a struct pw_window is never given back, only used again for another,
+ *      and not before no slot names it.
+ */
+#ifndef PW_CACHE_WINDOW_H
+#define PW_CACHE_WINDOW_H
+
+#include "cache/copy.h"
+#include "cache/hazard.h"
+#include "cache/sys.h"
+
+#define PW_LOOK_AHEAD 256u
+#define PW_INLINE_CPS 24u
+
+/* Bits of a window's private map, one byte per cache page. */
+#define PW_M_TOUCHED 0x80u /* its pages may be loaded from */
+#define PW_M_REF 0x40u	   /* used since the reclaimer last passed */
+#define PW_M_CREDIT 0x3fu  /* untouched: how much of a touch's price reads have paid */
+
+struct pw_window {
+	/* Set before `known` is raised from 0, stay until no slot names the window. */
+	unsigned char *base;
+	uint8_t *map; /* bytes: plain atomic loads and stores, any thread; races lose hints */
+	uint64_t known; /* bytes that may be served; 0: none (W3) */
+	uint32_t state; /* bits below; by atomic operations, window.c only */
+	uint32_t hold;	/* reads to leave to the kernel before trying again; slow path */
+
+	/* Slow path only; racy words, hints all of them. */
+	uint64_t id;
+	uint64_t last_cp;    /* where the last slow read was */
+	uint64_t ahead_end;  /* how far readahead was asked for */
+	uint64_t hits_mark;  /* the thread's hits at the last doubt */
+	uint32_t doubts;     /* since then */
+	uint32_t no_wait;    /* a deadline was met: no more sleeping in this window */
+	uint64_t maplen;
+	uint64_t pages;	     /* cache pages touched; atomic add */
+	uint64_t clock_hand; /* the reclaimer's; racy */
+	struct pw_window *next; /* registry: set once */
+	uint32_t registered;	/* by CAS 0 -> 1 */
+	uint8_t small_map[PW_INLINE_CPS];
+};
+
+enum pw_hit {
+	PW_HIT = 0,
+	PW_MISS_END,	 /* not wholly inside `known` */
+	PW_MISS_TOUCH,	 /* a cache page not touched yet: pw_window_touch() */
+	PW_MISS_WITNESS, /* W2 not met */
+	PW_MISS_FAULT,
+};
+
+/*
+ * Copies [off, off + n) to buf, n > 0. PW_HIT: all n bytes are there and are exact. Else
+ * buf may hold garbage in its first n bytes, and the kernel must be asked. W1 applies. No
+ * system call, no lock, no store but to buf.
+ */
+enum pw_hit pw_window_read(struct pw_window *w, void *buf, size_t n, uint64_t off);
+
+/*
+ * After PW_MISS_TOUCH: decides, page by page, whether touching pays, and does what the page
+ * words ask for. True: read again. False: let the kernel do this one; the price paid is
+ * remembered. May sleep (bounded, page.h). fd: the description's, used for readahead only.
+ * W1 applies.
+ */
+bool pw_window_touch(struct pw_window *w, int fd, size_t n, uint64_t off);
+
+/*
+ * After any other miss: notes the doubt; `hits` is the calling thread's hit count. Many
+ * doubts among few hits: the window rests, `known` is 0 for a while.
+ */
+void pw_window_doubt(struct pw_window *w, enum pw_hit why, uint64_t hits);
+
+/*
+ * After a real read that returned `got` bytes at off: raises `known` by an fstat of fd if
+ * the file turns out longer, or if a rest is over. False: the file has outgrown the window
+ * or is another one: retire it. W1 applies.
+ */
+bool pw_window_refresh(struct pw_window *w, int fd, uint64_t off, uint64_t got);
+
+/*
+ * Maps fd, whose fresh fstat is st and which pw_place_served() has passed. writable: it
+ * was opened read-write (then MAP_PRIVATE, never written to, so that seals and writeback
+ * are as without us). 0; -EBUSY: another thread is at it, or the window is retired;
+ * -EPERM: limits say no (finite RLIMIT_AS, mlockall, too many windows); or mmap's error.
+ * Call with signals blocked: a jump out of a handler would leave it half open. W1 applies.
+ */
+int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat *st);
+
+static inline bool pw_window_is_open(const struct pw_window *w)
+{
+	return pw_load_relaxed(&w->base) != NULL;
+}
+
+/*
+ * Takes the window out of use, from any thread. dead: its owner is done with the struct,
+ * and pw_window_dead() will be called for it once. If somebody is inside, whoever leaves
+ * last unmaps; else it is done on return. The caller's own slot must not name it any more.
+ */
+void pw_window_retire(struct pw_window *w, bool dead);
+
+/* Unmaps a retired window if nobody is inside; one of those who try wins. */
+void pw_window_finish(struct pw_window *w);
+
+/* Ends what pw_hazard_enter() began. */
+static inline void pw_window_leave(struct pw_hazard *s, struct pw_window *w);
+
+/* Called, from any thread, when a dead struct is free for reuse. Set before first use. */
+extern void (*pw_window_dead)(struct pw_window *w);
+
+/* No more windows in this process from now on (RLIMIT_AS, mlockall, ids...): retires all. */
+void pw_windows_forbid(void);
+
+/* As forbid, but new ones may follow. */
+void pw_windows_drop(void);
+
+/* In a fork child, after pw_readers_reset(): the mappings are not there (MADV_DONTFORK). */
+void pw_windows_fork_child(void);
+
+/* All structs that ever were windows; follow ->next. */
+struct pw_window *pw_windows(void);
+
+#define PW_WIN_OPENING 1u
+#define PW_WIN_LIVE 2u
+#define PW_WIN_DYING 4u	  /* to be unmapped when nobody is inside */
+#define PW_WIN_CLOSING 8u /* being unmapped, by one thread */
+#define PW_WIN_DEAD 16u	  /* the owner is done with the struct */
+
+static inline void pw_window_leave(struct pw_hazard *s, struct pw_window *w)
+{
+	pw_hazard_leave(s);
+	if (pw_unlikely(pw_load_acquire(&w->state) & (PW_WIN_DYING | PW_WIN_DEAD)))
+		pw_window_finish(w);
+}
+
+#endif

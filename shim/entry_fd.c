@@ -1,0 +1,302 @@
+/* entry_fd.c - calls that make, copy, change or end numbers. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "shim/export.h"
+#include "shim/numbers.h"
+#include "shim/pos.h"
+#include "shim/real.h"
+#include "shim/stdio_hook.h"
+
+/* open(2): the mode is read only where there is one. */
+#define NEEDS_MODE(flags) (((flags) & O_CREAT) || ((flags) & O_TMPFILE) == O_TMPFILE)
+
+PW_EXPORT int open(const char *path, int flags, ...)
+{
+	uint32_t opening = pw_opening();
+	mode_t mode = 0;
+
+	if (NEEDS_MODE(flags)) {
+		va_list ap;
+
+		va_start(ap, flags);
+		mode = va_arg(ap, mode_t);
+		va_end(ap);
+	}
+	return pw_opened(opening, PW_REAL(open)(path, flags, mode), path, flags);
+}
+
+PW_EXPORT int openat(int dir, const char *path, int flags, ...)
+{
+	uint32_t opening = pw_opening();
+	mode_t mode = 0;
+
+	if (NEEDS_MODE(flags)) {
+		va_list ap;
+
+		va_start(ap, flags);
+		mode = va_arg(ap, mode_t);
+		va_end(ap);
+	}
+	return pw_opened(opening, PW_REAL(openat)(dir, path, flags, mode), path, flags);
+}
+
+PW_EXPORT int __open_2(const char *path, int flags)
+{
+	uint32_t opening = pw_opening();
+
+	return pw_opened(opening, PW_REAL(__open_2)(path, flags), path, flags);
+}
+
+PW_EXPORT int __openat_2(int dir, const char *path, int flags)
+{
+	uint32_t opening = pw_opening();
+
+	return pw_opened(opening, PW_REAL(__openat_2)(dir, path, flags), path, flags);
+}
+
+/* Write-only: nothing to serve, but what the table says of the number is stale. */
+PW_EXPORT int creat(const char *path, mode_t mode)
+{
+	int fd = PW_REAL(creat)(path, mode);
+
+	pw_forget(fd);
+	return fd;
+}
+
+/*
+ * With several threads the entry goes before the number does, position given back: another
+ * thread may get the number at once. With one thread the window goes first, then the
+ * number, then the entry: a handler that comes in between finds either the file with its
+ * position, or a closed number; and no lseek is spent on a position nobody needs.
+ */
+PW_EXPORT int close(int fd)
+{
+	uint64_t entry = pw_fd_entry(fd);
+	struct pw_handle *h = pw_fd_handle(entry);
+	int ret;
+
+	if (!h || !pw_alive() || pw_me.vforked)
+		return PW_REAL(close)(fd);
+	if (!pw_single_threaded()) {
+		pw_drop(fd);
+		return PW_REAL(close)(fd);
+	}
+	if (pw_load_relaxed(&h->refs) == 1 && pw_window_is_open(&h->win))
+		pw_window_retire(&h->win, false);
+	ret = PW_REAL(close)(fd);
+	pw_fd_clear(fd, entry);
+	return ret;
+}
+
+static void drop_one(int fd, uint64_t entry)
+{
+	(void)entry;
+	pw_drop(fd);
+}
+
+static void drop_range(unsigned from, unsigned to)
+{
+	if (pw_alive() && !pw_me.vforked && from <= to)
+		pw_fd_each(from, to, drop_one);
+}
+
+PW_EXPORT int close_range(unsigned from, unsigned to, int flags)
+{
+	if (!(flags & CLOSE_RANGE_CLOEXEC))
+		drop_range(from, to);
+	return PW_REAL(close_range)(from, to, flags);
+}
+
+PW_EXPORT void closefrom(int low)
+{
+	drop_range(low < 0 ? 0 : (unsigned)low, UINT_MAX);
+	PW_REAL(closefrom)(low);
+}
+
+PW_EXPORT int dup(int fd)
+{
+	struct pw_held x;
+	int to;
+
+	pw_hold(&x, fd);
+	to = PW_REAL(dup)(fd);
+	if (to >= 0)
+		pw_duplicated(&x, fd, to);
+	pw_release(&x);
+	return to;
+}
+
+/*
+ * The target's old entry goes before the call, its position given back; the source's
+ * position is the kernel's while the call runs. So whoever uses either number meanwhile
+ * finds the kernel right. With several threads a raw read of the target, begun before,
+ * may still be in flight on the source's description when the call has returned: then the
+ * source stays the kernel's for good.
+ */
+static int dup_to(int from, int to, int flags, bool three)
+{
+	struct pw_held x;
+	int ret;
+
+	if (from == to || to < 0 || !pw_alive() || pw_me.vforked)
+		return three ? PW_REAL(dup3)(from, to, flags) : PW_REAL(dup2)(from, to);
+	pw_borrow(&x, from);
+	pw_drop(to);
+	ret = three ? PW_REAL(dup3)(from, to, flags) : PW_REAL(dup2)(from, to);
+	if (ret >= 0)
+		pw_duplicated(&x, from, to);
+	if (ret >= 0 && x.h && !pw_single_threaded())
+		pw_pos_share(x.h, from);
+	pw_return(&x);
+	return ret;
+}
+
+PW_EXPORT int dup2(int from, int to)
+{
+	return dup_to(from, to, 0, false);
+}
+
+PW_EXPORT int dup3(int from, int to, int flags)
+{
+	return dup_to(from, to, flags, true);
+}
+
+static int fcntl_dup(int fd, int cmd, long arg)
+{
+	struct pw_held x;
+	int to;
+
+	pw_hold(&x, fd);
+	to = PW_REAL(fcntl)(fd, cmd, arg);
+	if (to >= 0)
+		pw_duplicated(&x, fd, to);
+	pw_release(&x);
+	return to;
+}
+
+/*
+ * O_APPEND moves writes, O_DIRECT changes what a read may be: from now on the description
+ * is the kernel's, under all its numbers.
+ */
+static void give_up(int fd)
+{
+	struct pw_held x;
+
+	if (!pw_hold(&x, fd))
+		return;
+	pw_or_acq_rel(&x.h->flags, PW_H_NEVER | PW_H_NO_WINDOW);
+	pw_pos_share(x.h, fd);
+	if (pw_window_is_open(&x.h->win))
+		pw_window_retire(&x.h->win, false); /* ends when we leave, below */
+	pw_release(&x);
+}
+
+PW_EXPORT int fcntl(int fd, int cmd, ...)
+{
+	struct pw_held x = {.h = NULL};
+	va_list ap;
+	long arg;
+	int ret;
+
+	va_start(ap, cmd);
+	arg = va_arg(ap, long);
+	va_end(ap);
+	switch (cmd) {
+	case F_DUPFD:
+	case F_DUPFD_CLOEXEC:
+		return fcntl_dup(fd, cmd, arg);
+	case F_SETFL:
+		if (arg & (O_APPEND | O_DIRECT))
+			give_up(fd);
+		break;
+	case F_GETLK:
+	case F_SETLK:
+	case F_SETLKW:
+	case F_OFD_GETLK:
+	case F_OFD_SETLK:
+	case F_OFD_SETLKW:
+		/* The lock may be relative to the position; its structure may also be a bad
+		 * pointer, so it is the kernel that reads it. */
+		pw_borrow(&x, fd);
+		break;
+	default:
+		break;
+	}
+	ret = PW_REAL(fcntl)(fd, cmd, arg);
+	pw_return(&x);
+	return ret;
+}
+
+/* fileno() of a stream that may be closed, without its errno. */
+static int number_of(FILE *f)
+{
+	int saved = errno;
+	int fd = f ? fileno(f) : -1;
+
+	errno = saved;
+	return fd;
+}
+
+/* Streams open and close numbers inside libc. What they close is seen through their table
+ * (stdio_hook.c); where that could not be hooked, here. */
+PW_EXPORT FILE *fopen(const char *path, const char *mode)
+{
+	FILE *f = PW_REAL(fopen)(path, mode);
+
+	pw_forget(number_of(f));
+	return f;
+}
+
+PW_EXPORT FILE *freopen(const char *path, const char *mode, FILE *f)
+{
+	FILE *now;
+
+	pw_drop(number_of(f));
+	now = PW_REAL(freopen)(path, mode, f);
+	pw_forget(number_of(now));
+	return now;
+}
+
+PW_EXPORT int fclose(FILE *f)
+{
+	if (!pw_stdio_hooked())
+		pw_drop(number_of(f));
+	return PW_REAL(fclose)(f);
+}
+
+PW_EXPORT FILE *fdopen(int fd, const char *mode)
+{
+	if (!pw_stdio_hooked())
+		pw_untrack(fd);
+	return PW_REAL(fdopen)(fd, mode);
+}
+
+/* A directory opened by open() and handed to fdopendir() was untracked there; this is for
+ * numbers that come and go inside libc. */
+PW_EXPORT int closedir(DIR *d)
+{
+	pw_drop(dirfd(d)); /* d is not NULL: libc would fault on it as well */
+	return PW_REAL(closedir)(d);
+}
+
+PW_TWIN(open64, open)
+PW_TWIN(__open, open)
+PW_TWIN(__open64, open)
+PW_TWIN(__open64_2, __open_2)
+PW_TWIN(openat64, openat)
+PW_TWIN(__openat64_2, __openat_2)
+PW_TWIN(creat64, creat)
+PW_TWIN(__close, close)
+PW_TWIN(__dup2, dup2)
+PW_TWIN(fcntl64, fcntl)
+PW_TWIN(__fcntl, fcntl)
+PW_TWIN(fopen64, fopen)
+PW_TWIN(_IO_fopen, fopen)
+PW_TWIN(freopen64, freopen)
+PW_TWIN(_IO_fclose, fclose)
+PW_TWIN(_IO_fdopen, fdopen)

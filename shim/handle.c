@@ -1,0 +1,100 @@
+/*
+ * handle.c - the lock-free slab of handles. The free list is a stack whose head carries a
+ * tag in its upper 16 bits, counted up by every push and pop, so that a head that was
+ * popped and pushed back in between is not taken for the same.
+ */
+#include "shim/handle.h"
+
+#include "shim/alloc.h"
+
+#define PTR_MASK ((1ULL << 48) - 1)
+#define TAG_ONE (1ULL << 48)
+#define REFILL 32
+#define FIRST 16u
+
+static struct pw_handle first[FIRST]; /* most programs never need more */
+static uint32_t first_used; /* how many of them were handed out; only grows */
+static uint64_t free_head;
+
+static void push(struct pw_handle *h)
+{
+	uint64_t seen = pw_load_relaxed(&free_head);
+
+	do
+		pw_store_relaxed(&h->next_free, (struct pw_handle *)(uintptr_t)(seen & PTR_MASK));
+	while (!pw_cas(&free_head, &seen,
+		       (uint64_t)(uintptr_t)h | ((seen & ~PTR_MASK) + TAG_ONE)));
+}
+
+static struct pw_handle *pop(void)
+{
+	uint64_t seen = pw_load_acquire(&free_head);
+	struct pw_handle *h;
+
+	do {
+		h = (struct pw_handle *)(uintptr_t)(seen & PTR_MASK);
+		if (!h)
+			return NULL;
+		/* h may have been popped and be in use by now: its next_free is then
+		 * stale, but readable (W5), and the tag makes the CAS fail. */
+	} while (!pw_cas(&free_head, &seen,
+			 (uint64_t)(uintptr_t)pw_load_relaxed(&h->next_free) |
+				 ((seen & ~PTR_MASK) + TAG_ONE)));
+	return h;
+}
+
+struct pw_handle *pw_handle_new(uint32_t flags)
+{
+	struct pw_handle *h = pop();
+
+	/* One by one, so that a program with a file or two touches a page or two. */
+	if (!h && pw_load_relaxed(&first_used) < FIRST) {
+		uint32_t i = pw_add_relaxed(&first_used, 1);
+
+		h = i < FIRST ? &first[i] : NULL;
+	}
+	if (!h) {
+		struct pw_handle *more = pw_alloc(REFILL * sizeof(*h));
+
+		if (!more)
+			return NULL;
+		for (int i = 1; i < REFILL; i++)
+			push(&more[i]);
+		h = more;
+	}
+	pw_store_relaxed(&h->size, 0);
+	pw_store_relaxed(&h->earned, 0);
+	pw_store_relaxed(&h->next_off, 0);
+	pw_store_relaxed(&h->high, 0);
+	pw_store_relaxed(&h->calls, 0);
+	pw_store_relaxed(&h->adopt_at, 0);
+	pw_store_relaxed(&h->returns, 0);
+	pw_store_relaxed(&h->win.id, 0);
+	pw_store_relaxed(&h->flags, flags);
+	pw_store_release(&h->refs, 1);
+	return h;
+}
+
+void pw_handle_unref(struct pw_handle *h)
+{
+	if (pw_sub_acq_rel(&h->refs, 1) != 1)
+		return;
+	if (pw_load_relaxed(&h->flags) & PW_H_QUALIFIED)
+		pw_file_learn(pw_load_relaxed(&h->win.id), pw_load_relaxed(&h->calls));
+	pw_window_retire(&h->win, true);
+}
+
+static void reuse(struct pw_window *w)
+{
+	struct pw_handle *h = pw_handle_of(w);
+
+	/* The next life's position starts as the kernel's, none in flight. A counted call
+	 * of the last life cannot come back: it was inside, and has left. */
+	pw_store_relaxed(&h->pos, h->pos & ~((3ULL << 62) | ((1ULL << 48) - 1)));
+	push(h);
+}
+
+void pw_handle_start(void)
+{
+	pw_window_dead = reuse;
+}

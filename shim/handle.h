@@ -1,0 +1,59 @@
+/*
+ * handle.h - a handle stands for one open file description that this process opened
+ * through a call we saw. Its memory is never given back, only used again (rule W5), so a
+ * stale pointer to one is harmless as long as it is looked at through a hazard slot.
+ */
+#ifndef PW_SHIM_HANDLE_H
+#define PW_SHIM_HANDLE_H
+
+#include "cache/pagewell.h"
+
+/* flags; set by atomic or, never cleared while the handle lives */
+#define PW_H_WRITABLE 1u  /* opened read-write */
+#define PW_H_QUALIFIED 2u /* looked at: a regular file on a served file system */
+#define PW_H_NEVER 4u	  /* looked at: not to be served in any way */
+#define PW_H_NO_WINDOW 16u /* a window was refused: positions only */
+#define PW_H_SHARED 8u	  /* another process may share it: the position stays the kernel's */
+
+struct pw_handle {
+	struct pw_window win; /* first: a slot that names the window names the handle */
+
+	uint64_t pos;	/* pos.h alone writes it */
+	uint32_t flags; /* above */
+	uint32_t refs;	/* numbers in the fd table; atomic */
+
+	/* Hints, racy: any thread, plain atomic loads and stores. */
+	uint64_t size;	   /* at the last look; what SEEK_SET may adopt within */
+	uint64_t earned;   /* ns that real calls have cost more than hits would have */
+	uint64_t next_off; /* where the last real read ended */
+	uint64_t high;	   /* the furthest any read has reached */
+	uint32_t calls;	   /* reads and seeks so far */
+	uint32_t adopt_at; /* adopt when calls reach this */
+	uint32_t returns;  /* times the position went back for a real call */
+
+	struct pw_handle *next_free; /* while on the free list */
+} __attribute__((aligned(PW_CACHELINE)));
+
+/* A clean handle with one reference, or NULL: no memory. Any thread, any handler. */
+struct pw_handle *pw_handle_new(uint32_t flags);
+
+static inline void pw_handle_ref(struct pw_handle *h)
+{
+	pw_add_relaxed(&h->refs, 1);
+}
+
+/*
+ * One number fewer. The last one ends the window, before the caller closes it (W4), and
+ * the handle is used again when nobody is inside.
+ */
+void pw_handle_unref(struct pw_handle *h);
+
+/* Once, at start-up. */
+void pw_handle_start(void);
+
+static inline struct pw_handle *pw_handle_of(struct pw_window *w)
+{
+	return (struct pw_handle *)w;
+}
+
+#endif

@@ -1,0 +1,404 @@
+/*
+ * hooks.c - see hooks.h. A hook changes nothing the caller can see: no argument, no errno.
+ * It cannot come back after the call, so what it gives back it gives back for good; what
+ * must end with the call (the gate, SIGBUS blocked for the child to inherit) is ended by the
+ * thread's next call that gets here or to pw_hold().
+ */
+#include "shim/hooks.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "shim/dest.h"
+#include "shim/io.h"
+#include "shim/life.h"
+#include "shim/numbers.h"
+#include "shim/pos.h"
+#include "shim/real.h"
+#include "shim/signals.h"
+#include "shim/thread.h"
+
+static bool gate_held(void)
+{
+	return pw_me.unsettled;
+}
+
+void pw_thread_settle(void)
+{
+	if (!pw_me.unsettled || pw_me.vforked)
+		return;
+	pw_me.unsettled = false;
+	pw_gate_lower();
+	pw_signals_after_child();
+}
+
+/* A child or a successor is about to share our descriptions. */
+static void hook_share_all(const long *a)
+{
+	(void)a;
+	if (!pw_alive() || pw_me.vforked)
+		return;
+	if (!gate_held()) {
+		pw_gate_raise();
+		pw_me.unsettled = true;
+		pw_signals_before_child();
+	}
+	pw_share_all();
+}
+
+static void hook_exec(const long *a)
+{
+	hook_share_all(a);
+}
+
+static void hook_fd_1(const long *a)
+{
+	pw_share_fd((int)a[0]);
+}
+
+static void hook_fd_2(const long *a)
+{
+	pw_share_fd((int)a[1]);
+}
+
+static void hook_fd_1_3(const long *a)
+{
+	pw_share_fd((int)a[0]);
+	pw_share_fd((int)a[2]);
+}
+
+/* FIONREAD of a regular file is its size less the position. Others do not use it. */
+static void hook_ioctl(const long *a)
+{
+	if ((unsigned long)a[1] == FIONREAD)
+		pw_share_fd((int)a[0]);
+}
+
+static void hook_aside(const long *a)
+{
+	(void)a;
+	pw_step_aside();
+}
+
+/* int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...) */
+static void hook_clone(const long *a)
+{
+	if (a[2] & (CLONE_VM | CLONE_FILES))
+		pw_step_aside();
+	else
+		hook_share_all(a);
+}
+
+static void hook_unshare(const long *a)
+{
+	/* A private descriptor table changes nothing for us; everything else may. */
+	if (a[0] & ~(long)CLONE_FILES)
+		pw_step_aside();
+}
+
+static void hook_prctl(const long *a)
+{
+	if (a[0] == PR_SET_SECCOMP || a[0] == PR_SET_MM)
+		pw_step_aside();
+}
+
+static void hook_threads(const long *a)
+{
+	(void)a;
+	/* pthread_cancel may be of oneself, in a process with one thread: from now on every
+	 * served read looks for a cancellation. False is always a safe value. */
+	__libc_single_threaded = 0;
+}
+
+static void hook_no_windows(const long *a)
+{
+	(void)a;
+	if (pw_alive() && !pw_me.vforked)
+		pw_windows_forbid();
+}
+
+/* A limit on address space: windows end before it begins. */
+static void hook_setrlimit(const long *a)
+{
+	if (a[0] == RLIMIT_AS)
+		hook_no_windows(a);
+}
+
+static void hook_prlimit(const long *a)
+{
+	if (a[1] == RLIMIT_AS && a[2])
+		hook_no_windows(a);
+}
+
+/* daemon(nochdir, noclose) forks inside (seen by pthread_atfork), and puts /dev/null in the
+ * place of 0, 1 and 2. */
+static void hook_daemon(const long *a)
+{
+	hook_share_all(a);
+	if (!a[1])
+		for (int fd = 0; fd <= 2; fd++)
+			pw_drop(fd);
+}
+
+static void hook_login_tty(const long *a)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		pw_drop(fd);
+	pw_drop((int)a[0]);
+}
+
+/*
+ * SIGBUS waited for is SIGBUS that must stay blocked for real: no more windows. The set may
+ * be a bad pointer, so the kernel reads it.
+ */
+static bool copy_in(void *to, const void *from, size_t n)
+{
+	struct iovec local = {to, n};
+	struct iovec remote = {(void *)(uintptr_t)from, n};
+
+	return pw_syscall6(SYS_process_vm_readv, getpid(), (long)&local, 1, (long)&remote, 1, 0) ==
+	       (long)n;
+}
+
+static void waits_for(const void *set)
+{
+	uint64_t mask;
+
+	if (!set || !pw_alive() || pw_me.vforked)
+		return;
+	if (copy_in(&mask, set, sizeof(mask)) && !(mask >> (SIGBUS - 1) & 1))
+		return;
+	pw_windows_forbid();
+	pw_signals_really_block();
+}
+
+static void hook_sigset_1(const long *a)
+{
+	waits_for((const void *)a[0]);
+}
+
+static void hook_sigset_2(const long *a)
+{
+	waits_for((const void *)a[1]);
+}
+
+/* Descriptors travel in control data; without any, nothing is shared. */
+static void hook_sendmsg(const long *a)
+{
+	struct msghdr m;
+
+	if (!pw_fd_any())
+		return;
+	if (!copy_in(&m, (const void *)a[1], sizeof(m)) || m.msg_controllen)
+		hook_share_all(a);
+}
+
+static void hook_sendmmsg(const long *a)
+{
+	if (pw_fd_any())
+		hook_share_all(a);
+}
+
+/*
+ * syscall(2): the number first, then the arguments. What a call does to positions and
+ * numbers is undone or given back before, for good, and the call itself is the kernel's.
+ */
+static void hook_syscall(const long *a)
+{
+	const long *arg = a + 1;
+
+	switch (a[0]) {
+	case SYS_read:
+	case SYS_write:
+	case SYS_readv:
+	case SYS_writev:
+	case SYS_lseek:
+	case SYS_preadv2:
+	case SYS_pwritev2:
+	case SYS_ioctl:
+	case SYS_fcntl:
+	case SYS_dup:
+	case SYS_getdents:
+	case SYS_getdents64:
+		pw_share_fd((int)arg[0]);
+		break;
+	case SYS_sendfile:
+		pw_share_fd((int)arg[1]);
+		break;
+	case SYS_splice:
+	case SYS_copy_file_range:
+		hook_fd_1_3(arg);
+		break;
+	case SYS_close:
+		pw_untrack((int)arg[0]);
+		break;
+	case SYS_dup2:
+	case SYS_dup3:
+		pw_share_fd((int)arg[0]);
+		pw_untrack((int)arg[1]);
+		break;
+	case SYS_close_range:
+		pw_untrack_range((unsigned)arg[0], (unsigned)arg[1]);
+		break;
+	case SYS_sendmsg:
+		hook_sendmsg(arg);
+		break;
+	case SYS_sendmmsg:
+	case SYS_fork:
+	case SYS_vfork:
+	case SYS_execve:
+	case SYS_execveat:
+	case SYS_pidfd_getfd:
+		hook_share_all(arg);
+		break;
+	case SYS_clone:
+		if (arg[0] & (CLONE_VM | CLONE_FILES))
+			pw_step_aside();
+		else
+			hook_share_all(arg);
+		break;
+	case SYS_clone3: /* the flags lie behind a pointer */
+	case SYS_io_uring_setup:
+		pw_step_aside();
+		break;
+	case SYS_mmap:
+	case SYS_munmap:
+	case SYS_mprotect:
+	case SYS_pkey_mprotect:
+	case SYS_mremap:
+	case SYS_madvise:
+	case SYS_brk:
+	case SYS_shmat:
+	case SYS_shmdt:
+		/* The table cannot be voided after the call as well; so it stays void. */
+		pw_dest_close();
+		break;
+	case SYS_rt_sigaction:
+	case SYS_rt_sigprocmask:
+	case SYS_rt_sigsuspend:
+	case SYS_rt_sigtimedwait:
+	case SYS_signalfd4:
+	case SYS_ppoll:
+	case SYS_pselect6:
+	case SYS_epoll_pwait:
+	case SYS_mlockall:
+		/* What it does to SIGBUS or to the limits cannot be followed. */
+		hook_no_windows(arg);
+		break;
+	case SYS_setrlimit:
+		hook_setrlimit(arg);
+		break;
+	case SYS_prlimit64:
+		hook_prlimit(arg);
+		break;
+	case SYS_prctl:
+		hook_prctl(arg);
+		break;
+	case SYS_unshare:
+		hook_unshare(arg);
+		break;
+	case SYS_seccomp:
+	case SYS_setuid:
+	case SYS_setgid:
+	case SYS_setreuid:
+	case SYS_setregid:
+	case SYS_setresuid:
+	case SYS_setresgid:
+	case SYS_setfsuid:
+	case SYS_setfsgid:
+	case SYS_setgroups:
+	case SYS_capset:
+	case SYS_chroot:
+	case SYS_pivot_root:
+	case SYS_setns:
+		pw_step_aside();
+		break;
+	default:
+		break;
+	}
+}
+
+struct thunk {
+	const char *name;
+	const char *version;
+	void (*hook)(const long *a);
+	void *to;
+};
+
+#define NODE_GLIBC_2_15 "GLIBC_2.15"
+#define NODE_GLIBC_2_2_5 "GLIBC_2.2.5"
+
+/* In the order of thunk_x86_64.S. */
+static struct thunk thunks[] = {
+#define PW_SERVED(name)
+#define PW_WATCHED(name)
+#define PW_ALIAS(name, of)
+#define PW_OWN(name)
+#define PW_THUNK(name, hook) {#name, NULL, hook, NULL},
+#define PW_VERSIONED(name, node) {#name, NODE_##node, hook_share_all, NULL},
+#include "shim/symbols.def"
+};
+
+/* A name this libc lacks cannot have been called through it. */
+static long nowhere(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+void *pw_thunk_enter(unsigned no, const long *args)
+{
+	struct thunk *t = &thunks[no];
+	int saved = errno;
+
+	if (pw_unlikely(pw_me.unsettled))
+		pw_thread_settle();
+	t->hook(args);
+	if (!pw_load_relaxed(&t->to)) {
+		void *to = pw_real_lookup(t->name, t->version);
+
+		pw_store_relaxed(&t->to, to ? to : (void *)nowhere);
+	}
+	errno = saved;
+	return pw_load_relaxed(&t->to);
+}
+
+int pw_vfork_prepare(void)
+{
+	if (!pw_alive() || pw_me.vforked)
+		return 0;
+	pw_thread_settle();
+	pw_gate_raise();
+	pw_share_all();
+	pw_signals_before_child();
+	pw_block_signals(&pw_me.vfork_mask);
+	return 1;
+}
+
+/* Both sides come here, the child first, in the same memory. */
+int pw_vfork_after(int result, int ours)
+{
+	uint64_t mask = pw_me.vfork_mask;
+
+	if (ours) {
+		pw_me.vforked = result == 0;
+		pw_restore_signals(&mask);
+		if (result) {
+			pw_signals_after_child();
+			pw_gate_lower();
+		}
+	}
+	if (result >= 0)
+		return result;
+	errno = -result;
+	return -1;
+}

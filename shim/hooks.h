@@ -1,0 +1,12 @@
+/* hooks.h - what the thunks do before they jump. */
+#ifndef PW_SHIM_HOOKS_H
+#define PW_SHIM_HOOKS_H
+
+/* For thunk_x86_64.S: runs hook `no` on the six argument words; returns where to jump. */
+void *pw_thunk_enter(unsigned no, const long *args);
+
+/* For vfork_x86_64.S: 1 if this thread's flag is to be set (not yet in a vfork child). */
+int pw_vfork_prepare(void);
+int pw_vfork_after(int result, int ours);
+
+#endif

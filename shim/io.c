@@ -1,0 +1,277 @@
+/* io.c - see io.h. */
+#include "shim/io.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "shim/dest.h"
+#include "shim/earn.h"
+#include "shim/pos.h"
+#include "shim/real.h"
+
+bool pw_hold(struct pw_held *x, int fd)
+{
+	struct pw_reader *r;
+
+	x->h = NULL;
+	x->slot = NULL;
+	if (pw_unlikely(pw_me.unsettled))
+		pw_thread_settle();
+	for (;;) {
+		x->entry = pw_fd_entry(fd);
+		if (!pw_fd_handle(x->entry) || !pw_alive() || pw_me.vforked)
+			return false;
+		r = pw_thread_reader();
+		x->slot = r ? pw_hazard_enter(r, pw_fd_handle(x->entry)) : NULL;
+		if (!x->slot) {
+			/* Handlers nested too deep, or no memory for a record. What can
+			 * still be done right: the kernel has the position from now on. */
+			pw_pos_share(pw_fd_handle(x->entry), fd);
+			return false;
+		}
+		if (pw_likely(pw_fd_entry(fd) == x->entry)) {
+			x->h = pw_fd_handle(x->entry);
+			return true;
+		}
+		pw_window_leave(x->slot, &pw_fd_handle(x->entry)->win);
+	}
+}
+
+void pw_release(struct pw_held *x)
+{
+	if (x->h)
+		pw_window_leave(x->slot, &x->h->win);
+	x->h = NULL;
+}
+
+void pw_borrow(struct pw_held *x, int fd)
+{
+	if (!pw_hold(x, fd))
+		return;
+	if (pw_pos_try_begin(x->h))
+		return;
+	pw_pos_begin(x->h, fd);
+	pw_earn_returned(x->h);
+}
+
+void pw_return(struct pw_held *x)
+{
+	if (!x->h)
+		return;
+	pw_pos_end(x->h);
+	pw_release(x);
+}
+
+void pw_share_fd(int fd)
+{
+	struct pw_held x;
+
+	if (!pw_hold(&x, fd))
+		return;
+	pw_pos_share(x.h, fd);
+	pw_release(&x);
+}
+
+void pw_untrack(int fd)
+{
+	struct pw_held x;
+	uint64_t entry;
+
+	if (!pw_hold(&x, fd))
+		return;
+	entry = x.entry;
+	pw_pos_share(x.h, fd);
+	pw_release(&x); /* before the clearing, which may end the window */
+	pw_fd_clear(fd, entry);
+}
+
+static void untrack_one(int fd, uint64_t entry)
+{
+	(void)entry;
+	pw_untrack(fd);
+}
+
+void pw_untrack_range(unsigned from, unsigned to)
+{
+	if (from <= to)
+		pw_fd_each(from, to, untrack_one);
+}
+
+/* One try from the window, the first touch included. */
+static bool from_window(struct pw_handle *h, int fd, void *buf, size_t n, uint64_t off)
+{
+	struct pw_reader *r = pw_me.serving;
+	enum pw_hit hit;
+
+	if (!r || !n || !pw_window_is_open(&h->win) || !pw_dest_known(buf, n))
+		return false;
+	hit = pw_window_read(&h->win, buf, n, off);
+	if (hit == PW_MISS_TOUCH) {
+		bool again = pw_window_touch(&h->win, fd, n, off);
+
+		pw_reclaim_poll(r);
+		if (!again)
+			return false;
+		hit = pw_window_read(&h->win, buf, n, off);
+	}
+	if (hit == PW_HIT)
+		return true;
+	pw_window_doubt(&h->win, hit, r->hits);
+	return false;
+}
+
+static void count_hit(size_t n)
+{
+	struct pw_reader *r = pw_me.serving;
+
+	if (r) {
+		r->hits++;
+		r->hit_bytes += n;
+	}
+}
+
+/* The kernel has the position, and keeps it for this call. */
+static ssize_t read_kernels(struct pw_held *x, int fd, void *buf, size_t n)
+{
+	uint64_t gen = pw_dest_begin();
+	ssize_t got = PW_REAL(read)(fd, buf, n);
+
+	pw_pos_end(x->h);
+	if (got > 0)
+		pw_dest_learn(buf, (size_t)got, gen);
+	pw_release(x);
+	return got;
+}
+
+ssize_t pw_read_slow(int fd, void *buf, size_t n)
+{
+	struct pw_held x;
+
+	while (pw_hold(&x, fd)) {
+		uint64_t p = pw_pos_load(x.h);
+		uint64_t off = pw_pos_value(p);
+		uint64_t gen;
+		ssize_t got;
+
+		if (!pw_pos_ours(p)) {
+			bool adopted = pw_earn_call(x.h, fd) && pw_pos_adopt(x.h, fd);
+
+			if (!adopted && pw_pos_try_begin(x.h))
+				return read_kernels(&x, fd, buf, n);
+			pw_release(&x);
+			continue;
+		}
+		if (from_window(x.h, fd, buf, n, off)) {
+			bool moved = pw_pos_move(x.h, p, off + n);
+
+			pw_release(&x);
+			if (!moved)
+				continue; /* another thread read or sought: from its place */
+			count_hit(n);
+			return (ssize_t)n;
+		}
+		gen = pw_dest_begin();
+		got = PW_REAL(pread)(fd, buf, n, (off_t)off);
+		/* The number may have been given to another file while we were reading:
+		 * then these are not our file's bytes, and the call starts over. */
+		if (pw_fd_entry(fd) != x.entry || (got >= 0 && !pw_pos_move(x.h, p, off + (uint64_t)got))) {
+			pw_release(&x);
+			continue;
+		}
+		if (got > 0) {
+			pw_dest_learn(buf, (size_t)got, gen);
+			pw_earn_call(x.h, fd);
+			pw_earn_read(x.h, fd, off, (uint64_t)got);
+		}
+		pw_release(&x);
+		return got;
+	}
+	return PW_REAL(read)(fd, buf, n);
+}
+
+ssize_t pw_pread_slow(int fd, void *buf, size_t n, off_t off)
+{
+	struct pw_held x;
+	uint64_t gen;
+	ssize_t got;
+
+	if (!pw_hold(&x, fd))
+		return PW_REAL(pread)(fd, buf, n, off);
+	if (off >= 0 && from_window(x.h, fd, buf, n, (uint64_t)off)) {
+		pw_release(&x);
+		count_hit(n);
+		return (ssize_t)n;
+	}
+	gen = pw_dest_begin();
+	got = PW_REAL(pread)(fd, buf, n, off);
+	if (got > 0 && pw_fd_entry(fd) == x.entry) {
+		pw_dest_learn(buf, (size_t)got, gen);
+		pw_earn_call(x.h, fd);
+		pw_earn_read(x.h, fd, (uint64_t)off, (uint64_t)got);
+	}
+	pw_release(&x);
+	return got;
+}
+
+/*
+ * SEEK_END asks the kernel, always: a stale end would make two appenders overwrite each
+ * other. The file's size lock is held meanwhile, so that of many processes that seek to
+ * the end of one file each refreshes the size word in turn; who does not get it goes
+ * without (file.h). The kernel's position moves as well, which nobody looks at while the
+ * position is ours; if another thread gave it back meanwhile, the move of ours fails and
+ * the whole call is made again.
+ */
+static off_t seek_end(struct pw_handle *h, int fd, off_t off)
+{
+	struct pw_shm_file *f = pw_segment_peek() ? pw_file_get(pw_load_relaxed(&h->win.id)) : NULL;
+	bool locked = f && pw_file_lock_size(f);
+	off_t to = PW_REAL(lseek)(fd, off, SEEK_END);
+
+	if (locked)
+		pw_file_unlock_size(f, to < 0 ? pw_load_relaxed(&f->size) : (uint64_t)(to - off));
+	return to;
+}
+
+/* The kernel's position, or a seek only the kernel can answer. */
+static off_t seek_kernels(struct pw_held *x, int fd, off_t off, int whence)
+{
+	off_t to;
+
+	pw_pos_begin(x->h, fd);
+	to = PW_REAL(lseek)(fd, off, whence);
+	pw_pos_end(x->h);
+	pw_release(x);
+	return to;
+}
+
+off_t pw_lseek_slow(int fd, off_t off, int whence)
+{
+	struct pw_held x;
+
+	while (pw_hold(&x, fd)) {
+		uint64_t p = pw_pos_load(x.h);
+		bool may_adopt = !pw_pos_ours(p) && pw_earn_call(x.h, fd);
+		off_t to;
+
+		if (may_adopt && whence == SEEK_SET && off >= 0 &&
+		    (uint64_t)off <= pw_load_relaxed(&x.h->size) &&
+		    pw_pos_adopt_at(x.h, (uint64_t)off)) {
+			pw_release(&x);
+			return off;
+		}
+		if (!pw_pos_ours(p) || whence != SEEK_END)
+			return seek_kernels(&x, fd, off, whence);
+		to = seek_end(x.h, fd, off);
+		if (to < 0) {
+			pw_release(&x);
+			return to;
+		}
+		if (to < PW_POS_MAX && pw_fd_entry(fd) == x.entry &&
+		    pw_pos_move(x.h, p, (uint64_t)to)) {
+			pw_release(&x);
+			return to;
+		}
+		pw_release(&x);
+	}
+	return PW_REAL(lseek)(fd, off, whence);
+}

@@ -1,0 +1,129 @@
+/*
+ * life.c - see life.h. Start-up does as little as it can: names that handlers need, the
+ * knobs, the wiped page, the stdio tables. Segment, costs, SIGBUS handler and jemalloc
+ * wait for the first window.
+ */
+#include "shim/life.h"
+
+#include <pthread.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include "shim/alloc.h"
+#include "shim/fdtable.h"
+#include "shim/knobs.h"
+#include "shim/pos.h"
+#include "shim/real.h"
+#include "shim/report.h"
+#include "shim/stdio_hook.h"
+#include "shim/thread.h"
+
+/* The page below is wiped in a fork child; this is not. Start-up sets it, stepping aside
+ * clears it. */
+static bool was_alive;
+
+static struct pw_life not_yet;
+struct pw_life *pw_life = &not_yet;
+
+static void share_one(int fd, uint64_t entry)
+{
+	struct pw_handle *h = pw_fd_handle(entry);
+	struct pw_reader *r = pw_thread_reader();
+	struct pw_hazard *s = r ? pw_hazard_enter(r, &h->win) : NULL;
+
+	if (pw_fd_entry(fd) == entry)
+		pw_pos_share(h, fd);
+	if (s)
+		pw_window_leave(s, &h->win);
+}
+
+void pw_share_all(void)
+{
+	if (pw_me.vforked || !pw_alive())
+		return;
+	pw_fd_each(0, UINT32_MAX, share_one);
+}
+
+void pw_step_aside(void)
+{
+	if (pw_me.vforked || !pw_alive())
+		return;
+	pw_gate_raise(); /* never lowered: nothing is adopted any more */
+	pw_share_all();
+	pw_windows_forbid();
+	pw_segment_detach();
+	was_alive = false;
+	pw_store_relaxed(&pw_life->live, 0);
+}
+
+static void fork_prepare(void)
+{
+	if (!pw_alive())
+		return;
+	pw_gate_raise();
+	pw_share_all();
+}
+
+static void fork_parent(void)
+{
+	if (pw_alive())
+		pw_gate_lower();
+}
+
+static void reset_pos(int fd, uint64_t entry)
+{
+	(void)fd;
+	pw_pos_fork_child(pw_fd_handle(entry));
+}
+
+static void fork_child(void)
+{
+	if (!was_alive)
+		return;
+	pw_gate_reset();
+	pw_alloc_fork_child();
+	pw_readers_reset(pw_me.reader);
+	pw_windows_fork_child();
+	pw_fd_each(0, UINT32_MAX, reset_pos);
+	pw_stat_fork_child();
+	pw_store_relaxed(&pw_life->live, 1);
+}
+
+static bool map_life(void)
+{
+	long at = pw_sys->mmap(NULL, PW_PAGE, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pw_is_err(at))
+		return false;
+	if (pw_sys->madvise((void *)at, PW_PAGE, MADV_WIPEONFORK)) {
+		pw_sys->munmap((void *)at, PW_PAGE);
+		return false;
+	}
+	pw_life = (struct pw_life *)at;
+	return true;
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	pw_real_start();
+	if (getauxval(AT_SECURE) || !pw_knobs_read() || !pw_real_is_libc())
+		return;
+	if (pthread_atfork(fork_prepare, fork_parent, fork_child) || !map_life())
+		return;
+	pw_thread_start();
+	pw_handle_start();
+	pw_stdio_hook();
+	was_alive = true;
+	pw_store_relaxed(&pw_life->live, 1);
+}
+
+__attribute__((destructor)) static void finish(void)
+{
+	/* The destructors of others may still read: everything stays as it is, only the
+	 * counts are handed in. */
+	if (!pw_alive() || pw_me.vforked)
+		return;
+	pw_report_write();
+	pw_stat_leave();
+}

@@ -1,0 +1,25 @@
+/* numbers.h - what happens to the fd table when numbers come and go. */
+#ifndef PW_SHIM_NUMBERS_H
+#define PW_SHIM_NUMBERS_H
+
+#include "shim/io.h"
+
+/* Before a real open: hand the result to pw_opened(). */
+uint32_t pw_opening(void);
+
+/*
+ * fd (or -1) came from an open of path (NULL: unknown) with these flags: tracked from now
+ * on if it can be. Returns fd.
+ */
+int pw_opened(uint32_t opening, int fd, const char *path, int flags);
+
+/* fd came from somewhere that is not tracked: what the table says of it is stale. */
+void pw_forget(int fd);
+
+/* `to` is a duplicate of x's number, just made. */
+void pw_duplicated(struct pw_held *x, int from, int to);
+
+/* The number is about to be closed or replaced. */
+void pw_drop(int fd);
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * pos.h - the position word of a handle, 64 bits, atomic:
+ *
+ *   63  62 61      48 47                                   0
+ *  +------+----------+--------------------------------------+
+ *  |state | tag      | offset, or real calls in flight      |
+ *  +------+----------+--------------------------------------+
+ *
+ *   KERNEL  the kernel has the position; so many real calls are using it now
+ *   OURS    we have it: the offset
+ *   MOVING  on its way from one to the other; only in a process with several threads, by
+ *           one that has all its signals blocked, for the time of one lseek
+ *
+ * Every change counts the tag up, but for calls counting in, so that "read, and then move
+ * on from where I read" can be one CAS that fails if anybody did anything in between.
+ *
+ * In a process with one thread only its own signal handlers come between. They run whole,
+ * so MOVING is not needed: do the lseek, then CAS; if the word changed, start over.
+ */
+#ifndef PW_SHIM_POS_H
+#define PW_SHIM_POS_H
+
+#include "shim/handle.h"
+
+#define PW_POS_STATE (3ULL << 62)
+#define PW_POS_KERNEL (0ULL << 62)
+#define PW_POS_OURS (1ULL << 62)
+#define PW_POS_MOVING (2ULL << 62)
+#define PW_POS_TAG_ONE (1ULL << 48)
+#define PW_POS_TAG (0x3fffULL << 48)
+#define PW_POS_VALUE (PW_POS_TAG_ONE - 1)
+
+/* Offsets from here on are the kernel's. */
+#define PW_POS_MAX ((int64_t)1 << 47)
+
+static inline bool pw_pos_ours(uint64_t p)
+{
+	return (p & PW_POS_STATE) == PW_POS_OURS;
+}
+
+static inline uint64_t pw_pos_value(uint64_t p)
+{
+	return p & PW_POS_VALUE;
+}
+
+static inline uint64_t pw_pos_make(uint64_t before, uint64_t state, uint64_t value)
+{
+	return state | ((before + PW_POS_TAG_ONE) & PW_POS_TAG) | value;
+}
+
+/*
+ * OURS at `seen` to OURS at `off` (< PW_POS_MAX). False: somebody was quicker. Release:
+ * what was read before is read before the move; acquire: with the next mover's.
+ */
+static inline bool pw_pos_move(struct pw_handle *h, uint64_t seen, uint64_t off)
+{
+	return pw_cas_private(&h->pos, seen, pw_pos_make(seen, PW_POS_OURS, off));
+}
+
+/*
+ * Before a real call that uses the kernel's position through fd: gives the position back
+ * if we have it, and counts the call in. pw_pos_end() counts it out. The caller's slot
+ * names the handle's window until then.
+ */
+void pw_pos_begin(struct pw_handle *h, int fd);
+void pw_pos_end(struct pw_handle *h);
+
+/* As pw_pos_begin() if the word says KERNEL; false, and nothing done, if it does not. */
+bool pw_pos_try_begin(struct pw_handle *h);
+
+/*
+ * KERNEL with nothing in flight to OURS, asking the kernel through fd. False if it is not
+ * so, the gate is up, the handle is shared, or the offset is out of range.
+ */
+bool pw_pos_adopt(struct pw_handle *h, int fd);
+
+/* The same with a new offset (SEEK_SET), without asking. */
+bool pw_pos_adopt_at(struct pw_handle *h, uint64_t off);
+
+/* Back to the kernel, and never adopted again: others may come to share it. */
+void pw_pos_share(struct pw_handle *h, int fd);
+
+/* The position for a reader: waits out MOVING, asleep. */
+uint64_t pw_pos_load(struct pw_handle *h);
+
+/*
+ * While the gate is up nothing is adopted: from before a fork or exec gives everything
+ * back until both sides go their ways. Counted: gates nest across threads.
+ */
+void pw_gate_raise(void);
+void pw_gate_lower(void);
+/* How often it was raised: an open during which this changed may have been forked. */
+uint32_t pw_gate_epoch(void);
+void pw_gate_reset(void); /* fork child: the other threads' gates are gone */
+
+/* In a fork child: calls in flight were other threads'. */
+void pw_pos_fork_child(struct pw_handle *h);
+
+#endif

@@ -1,0 +1,72 @@
+/* real.c - see real.h. */
+#include "shim/real.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <gnu/lib-names.h>
+#include <stddef.h>
+
+void *pw_real_at[PW_N_COUNT];
+
+static const char *const names[PW_N_COUNT] = {
+#define PW_SERVED(name) #name,
+#define PW_WATCHED(name) #name,
+#define PW_ALIAS(name, of)
+#define PW_OWN(name)
+#define PW_THUNK(name, hook)
+#define PW_VERSIONED(name, node)
+#include "shim/symbols.def"
+};
+
+/* dlsym allocates only to report an error, and then through malloc, which may be anyone's;
+ * a name libc lacks is asked for again each time, which no name of ours is. */
+void *pw_real_lookup(const char *name, const char *version)
+{
+	int saved = errno;
+	void *p = version ? dlvsym(RTLD_NEXT, name, version) : dlsym(RTLD_NEXT, name);
+
+	errno = saved;
+	return p;
+}
+
+void *pw_real_find(enum pw_name n)
+{
+	void *p = __atomic_load_n(&pw_real_at[n], __ATOMIC_RELAXED);
+
+	if (!p) {
+		p = pw_real_lookup(names[n], NULL);
+		__atomic_store_n(&pw_real_at[n], p, __ATOMIC_RELAXED);
+	}
+	return p;
+}
+
+/*
+ * What a handler may call, and what a program with nothing to gain calls anyway. The
+ * others (streams, memory) wait until they are used, which keeps start-up short.
+ */
+void pw_real_start(void)
+{
+	static const enum pw_name early[] = {
+		PW_N_read,   PW_N_pread, PW_N_lseek, PW_N_write, PW_N_open,	 PW_N_openat,
+		PW_N_close,  PW_N_dup,	 PW_N_dup2,  PW_N_fcntl, PW_N_sigaction, PW_N_sigprocmask,
+		PW_N_pthread_sigmask,
+	};
+
+	for (size_t i = 0; i < sizeof(early) / sizeof(early[0]); i++)
+		pw_real_find(early[i]);
+}
+
+bool pw_real_is_libc(void)
+{
+	static const enum pw_name watched[] = {PW_N_read, PW_N_lseek, PW_N_open, PW_N_close};
+	int saved = errno;
+	void *libc = dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
+	bool same = libc != NULL;
+
+	for (size_t i = 0; same && i < sizeof(watched) / sizeof(watched[0]); i++)
+		same = dlsym(libc, names[watched[i]]) == pw_real_find(watched[i]);
+	if (libc)
+		dlclose(libc);
+	errno = saved;
+	return same;
+}

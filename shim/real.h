@@ -1,0 +1,56 @@
+/*
+ * real.h - the next definition of each name we export: libc's, normally. Pointers are
+ * found with dlsym, the ones a signal handler may need at start-up, the others when first
+ * used.
+ */
+#ifndef PW_SHIM_REAL_H
+#define PW_SHIM_REAL_H
+
+#include <stdbool.h>
+
+#include "shim/decl.h"
+
+enum pw_name {
+#define PW_SERVED(name) PW_N_##name,
+#define PW_WATCHED(name) PW_N_##name,
+#define PW_ALIAS(name, of)
+#define PW_OWN(name)
+#define PW_THUNK(name, hook)
+#define PW_VERSIONED(name, node)
+#include "shim/symbols.def"
+#undef PW_SERVED
+#undef PW_WATCHED
+#undef PW_ALIAS
+#undef PW_OWN
+#undef PW_THUNK
+#undef PW_VERSIONED
+	PW_N_COUNT
+};
+
+/* Written by pw_real_find() alone, any thread, always with the same value. */
+extern void *pw_real_at[PW_N_COUNT];
+
+/*
+ * The next definition, or NULL if there is none (then the caller uses the raw system call,
+ * or answers ENOSYS). Safe before our constructor and under recursion. errno is kept.
+ */
+void *pw_real_find(enum pw_name n);
+
+/* name, version node or NULL; for the thunks. Same promises. */
+void *pw_real_lookup(const char *name, const char *version);
+
+/* At start-up: the names that may be needed where dlsym must not be called. */
+void pw_real_start(void);
+
+/*
+ * Is libc's own definition the next one for read, open, lseek and close? If another
+ * library stands between, it wants to see the calls, and nothing is served.
+ */
+bool pw_real_is_libc(void);
+
+#define PW_REAL(name)                                                                      \
+	((__typeof__(name) *)(__builtin_expect(pw_real_at[PW_N_##name] != NULL, 1)         \
+				      ? pw_real_at[PW_N_##name]                            \
+				      : pw_real_find(PW_N_##name)))
+
+#endif

@@ -1,0 +1,76 @@
+/* thread.c - see thread.h. */
+#include "shim/thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+
+__thread struct pw_thread pw_me;
+
+static pthread_key_t key;
+static bool have_key;
+
+/* The thread ends: its record may be another's. Destructors of other keys that run after
+ * this one and read get a record again, and glibc comes round again for it. */
+static void ended(void *reader)
+{
+	pw_thread_settle();
+	pw_me.serving = NULL;
+	pw_me.reader = NULL;
+	pw_reader_release(reader);
+}
+
+void pw_thread_start(void)
+{
+	have_key = !pthread_key_create(&key, ended);
+}
+
+void pw_thread_update(void)
+{
+	pw_me.serving = pw_me.bus_blocked || pw_me.in_bus_handler ? NULL : pw_me.reader;
+}
+
+/* A mask inherited over exec or from a creating thread: only the kernel knows it. */
+static bool bus_blocked_now(void)
+{
+	uint64_t mask = 0;
+
+	pw_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, sizeof(mask));
+	return mask >> (SIGBUS - 1) & 1;
+}
+
+struct pw_reader *pw_thread_reader(void)
+{
+	struct pw_reader *r = pw_me.reader;
+
+	if (pw_likely(r != NULL) && !pw_me.vforked)
+		return r;
+	if (pw_me.vforked || !have_key)
+		return NULL;
+	r = pw_reader_claim();
+	if (!r)
+		return NULL;
+	/* A handler that came in between has claimed one as well: keep its. */
+	if (pw_me.reader) {
+		pw_reader_release(r);
+		return pw_me.reader;
+	}
+	pw_me.bus_blocked = bus_blocked_now();
+	pw_me.reader = r;
+	pw_thread_update();
+	/* Fails only for want of memory: then the record outlives the thread, unused. */
+	pthread_setspecific(key, r);
+	return r;
+}
+
+void pw_block_signals(uint64_t *saved)
+{
+	uint64_t all = ~0ULL;
+
+	pw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &all, saved, sizeof(all));
+}
+
+void pw_restore_signals(const uint64_t *saved)
+{
+	pw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, sizeof(*saved));
+}

@@ -1,0 +1,50 @@
+/*
+ * thread.h - what the shim knows of the calling thread. In static TLS: no call, no
+ * allocation, safe in a signal handler.
+ */
+#ifndef PW_SHIM_THREAD_H
+#define PW_SHIM_THREAD_H
+
+#include "cache/pagewell.h"
+
+struct pw_thread {
+	/* The record, while this thread may be served; else NULL. The hit path's test. */
+	struct pw_reader *serving;
+	/* The record, once claimed. */
+	struct pw_reader *reader;
+	/* In a vfork child, which runs in its parent's memory: touch nothing. Set and
+	 * cleared by vfork_x86_64.S. */
+	uint32_t vforked;
+	/* SIGBUS: blocked for real (then no hit may happen: a fault would kill), and blocked
+	 * as far as the program is told. signals.c. */
+	bool bus_blocked;
+	bool bus_told_blocked;
+	uint8_t in_bus_handler;
+	/* A hook left something that ends when its call has returned: hooks.c. */
+	bool unsettled;
+	/* The mask to go back to; vfork_x86_64.S. */
+	uint64_t vfork_mask;
+};
+
+extern __thread struct pw_thread pw_me __attribute__((visibility("hidden")));
+
+/* This thread's record, claimed if need be; NULL in a vfork child, or without memory. */
+struct pw_reader *pw_thread_reader(void);
+
+/* Sets `serving` from the other fields, after one of them changed. */
+void pw_thread_update(void);
+
+/*
+ * A call that forks or execs behind a thunk raises the gate and cannot lower it; nor undo
+ * the real blocking of SIGBUS that its child inherits. The thread's next call does, here.
+ */
+void pw_thread_settle(void);
+
+/* Once, at start-up. */
+void pw_thread_start(void);
+
+/* All signals blocked, by raw system call, for a slow transition; and back. */
+void pw_block_signals(uint64_t *saved);
+void pw_restore_signals(const uint64_t *saved);
+
+#endif
