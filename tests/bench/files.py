@@ -1,0 +1,71 @@
+"""The input files, and dropping one from the page cache."""
+
+import ctypes
+import os
+import random
+import time
+
+from pairs import Missing
+
+MIB = 1 << 20
+
+
+def make_data(path, mib):
+    """Pseudo-random bytes, none of them zero, and written back: so that neither witness
+    nor writeback has a part in the figures."""
+    no_zero = bytes([90]) + bytes(range(1, 256))
+    rng = random.Random(mib)
+    with open(path, "wb") as f:
+        for _ in range(mib):
+            f.write(rng.randbytes(MIB).translate(no_zero))
+        os.fsync(f.fileno())
+
+
+def make_lines(path, n):
+    rng = random.Random(n)
+    with open(path, "w") as f:
+        for i in range(n):
+            f.write(f"{i} {rng.choice(('ash', 'oak', 'elm', 'yew'))} {rng.random():.9f}\n")
+        os.fsync(f.fileno())
+
+
+def resident(path):
+    """The part of the file's pages that is in the page cache."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
+                          ctypes.c_int, ctypes.c_long]
+    libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        size = os.fstat(fd).st_size
+        pages = (size + 4095) // 4096
+        at = libc.mmap(None, size, 1, 1, fd, 0)
+        vec = ctypes.create_string_buffer(pages)
+        bad = libc.mincore(at, size, vec)
+        libc.munmap(at, size)
+    finally:
+        os.close(fd)
+    if bad:
+        raise Missing("mincore does not say what is in the page cache")
+    return sum(b & 1 for b in vec.raw[:pages]) / pages
+
+
+def evict(path, drop_caches):
+    """Drop one file from the page cache and see that it is gone. Dropping everything
+    instead (--drop-caches) also makes the programs themselves cold, and everybody else's
+    on the machine."""
+    for attempt in range(20):
+        if drop_caches:
+            os.sync()
+            with open("/proc/sys/vm/drop_caches", "w") as f:
+                f.write("1\n")
+        else:
+            fd = os.open(path, os.O_RDONLY)
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(fd)
+        if resident(path) < 0.01:
+            return
+        time.sleep(0.05)
+    raise Missing("the file can't be dropped from the page cache")

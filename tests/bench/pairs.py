@@ -1,0 +1,158 @@
+"""Running one thing without and with the library, in turn, and what the pairs say.
+
+A *side* is an environment: plain, or with LD_PRELOAD. A measurement on a shared machine
+is worth something only beside another taken a moment before, so everything here is a
+pair, and the figure is the median of the pairs' ratios, never a ratio of two medians.
+"""
+
+import math
+import os
+import shutil
+import signal
+import statistics
+import time
+
+
+class Failed(Exception):
+    """A program did not do what it should: no figure, and the report says so."""
+
+
+class Missing(Exception):
+    """Something this case needs is not on this machine: skipped, with the reason."""
+
+
+class Side:
+    def __init__(self, lib=None, **extra):
+        self.lib = lib
+        self.env = {k: v for k, v in os.environ.items()
+                    if k != "LD_PRELOAD" and not k.startswith("PAGEWELL_")}
+        self.env["LC_ALL"] = "C"
+        if lib:
+            self.env["LD_PRELOAD"] = lib
+        self.env.update(extra)
+
+    def but(self, **extra):
+        other = Side(self.lib)
+        other.env = {**self.env, **extra}
+        return other
+
+
+class Took:
+    """One measurement: the figure itself, the processor time in s where it is another
+    figure, what was written to stdout, and counts that the case has picked up."""
+
+    def __init__(self, value, cpu=None, out=b"", counts=None):
+        self.value, self.cpu, self.out, self.counts = value, cpu, out, counts
+
+
+def program(name):
+    path = shutil.which(name)
+    if not path:
+        raise Missing(f"{name} is not installed")
+    return path
+
+
+LIMIT_S = 300
+
+
+def _too_long(signum, frame):
+    raise Failed(f"not done after {LIMIT_S} s")
+
+
+def spawn(commands, side, out_path):
+    """Start all commands at once, wait for all; wall and processor seconds, stdout of the
+    first. Any status but 0 is a failure."""
+    quiet = [(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+             (os.POSIX_SPAWN_OPEN, 2, out_path + ".err",
+              os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)]
+    to = [(os.POSIX_SPAWN_OPEN, 1, out_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)]
+    nowhere = [(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
+    left, cpu, bad = set(), 0.0, None
+    open(out_path + ".err", "w").close()
+    signal.signal(signal.SIGALRM, _too_long)
+    signal.alarm(LIMIT_S)
+    began = time.monotonic()
+    try:
+        for i, argv in enumerate(commands):
+            left.add(os.posix_spawn(argv[0], argv, side.env,
+                                    file_actions=quiet + (nowhere if i else to)))
+        while left:
+            pid, status, use = os.wait4(-1, 0)
+            left.discard(pid)
+            cpu += use.ru_utime + use.ru_stime
+            if status and bad is None:
+                bad = os.waitstatus_to_exitcode(status)
+        wall = time.monotonic() - began
+    finally:
+        signal.alarm(0)
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+    if bad is not None:
+        with open(out_path + ".err", "rb") as f:
+            said = f.read(300).decode("utf-8", "replace").strip()
+        how = f"signal {-bad}" if bad < 0 else f"status {bad}"
+        raise Failed(f"{os.path.basename(commands[0][0])} ended with {how}"
+                     f"{' with the library' if side.lib else ''}{': ' + said if said else ''}")
+    with open(out_path, "rb") as f:
+        return wall, cpu, f.read()
+
+
+# ---- what the pairs say ----
+
+def interval(values):
+    """The median's 95 % confidence interval, from ranks alone: no assumption about how
+    the noise is distributed. With fewer than six values it is the whole range."""
+    ordered, n = sorted(values), len(values)
+    below, k = 0.0, 0
+    while k < n // 2:
+        below += math.comb(n, k) / 2 ** n
+        if below > 0.025:
+            break
+        k += 1
+    k = max(k, 1)
+    return ordered[k - 1], ordered[n - k]
+
+
+def quartiles(values):
+    if len(values) < 2:
+        return values[0], values[0]
+    q = statistics.quantiles(values, n=4, method="inclusive")
+    return q[0], q[2]
+
+
+def noise(plain):
+    """How far two plain runs, one after the other, are apart: the yardstick for any
+    difference this report claims."""
+    steps = [abs(x / y - 1) for x, y in zip(plain, plain[1:]) if y]
+    return statistics.median(steps) if steps else None
+
+
+def spread(values):
+    return {"median": statistics.median(values), "quartiles": quartiles(values),
+            "ci95": interval(values), "range": (min(values), max(values))}
+
+
+def measure(case, plain, loaded, at_least, at_most, budget_s):
+    """Pairs until there are enough of them or the time is used up."""
+    sides = case.sides(plain, loaded)
+    a, b, floors, outs = [], [], [], set()
+
+    if case.pairs_itself:
+        a, b = case.pairs_itself(sides, at_most)
+        return a, b, floors
+    if case.warm:
+        for side in sides:
+            outs.add(case.run(side).out)
+    began = time.monotonic()
+    while len(a) < at_most:
+        if len(a) >= min(at_least, case.few) and time.monotonic() - began > budget_s:
+            break
+        a.append(case.run(sides[0]))
+        b.append(case.run(sides[1]))
+        if case.floor:
+            floors.append(case.floor(sides[0]))
+        outs.update((a[-1].out, b[-1].out))
+    if case.same_output and len(outs) > 1:
+        raise Failed("the answers differ without and with the library")
+    return a, b, floors
