@@ -27,8 +27,8 @@
 
 /* Success: acquire and release. Failure: acquire, so that the value handed back in *seen
  * may be followed. */
-#define pw_cas(p, seen, v)                                                                 \
-	__atomic_compare_exchange_n((p), (seen), (v), false, __ATOMIC_ACQ_REL,             \
+#define pw_cas(p, seen, v)                                                     \
+	__atomic_compare_exchange_n((p), (seen), (v), false, __ATOMIC_ACQ_REL, \
 				    __ATOMIC_ACQUIRE)
 
 #define pw_fence_seq() __atomic_thread_fence(__ATOMIC_SEQ_CST)

@@ -10,7 +10,8 @@ static inline bool pw_check_range(uint64_t off, uint64_t n, uint64_t each, uint6
 	uint64_t bytes;
 	uint64_t end;
 
-	if (__builtin_mul_overflow(n, each, &bytes) || __builtin_add_overflow(off, bytes, &end))
+	if (__builtin_mul_overflow(n, each, &bytes) ||
+	    __builtin_add_overflow(off, bytes, &end))
 		return false;
 	return end <= total;
 }

@@ -25,7 +25,8 @@ enum pw_copied {
  * witness (sparse files), and after a truncation that has returned, nothing is written to
  * the caller's buffer that the kernel would not have written.
  */
-enum pw_copied pw_copy_witnessed(void *dst, const void *src, size_t n, const unsigned char *q);
+enum pw_copied pw_copy_witnessed(void *dst, const void *src, size_t n,
+				 const unsigned char *q);
 
 /* The first non-zero byte in [p, p + n), or NULL if there is none or a load faulted. */
 const unsigned char *pw_copy_look_ahead(const unsigned char *p, size_t n);

@@ -28,8 +28,8 @@ static void measure(struct pw_costs *c)
 	int64_t call = INT32_MAX;
 	int64_t touch = INT32_MAX;
 	int64_t map = INT32_MAX;
-	long at = pw_sys->mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			       -1, 0);
+	long at = pw_sys->mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (!pw_is_err(at)) {
 		volatile unsigned char *p = (unsigned char *)at;
@@ -87,7 +87,8 @@ const struct pw_costs *pw_costs(void)
 
 	s = pw_segment_get();
 	if (s) {
-		c.map = pw_load_acquire(&s->head->cost_map); /* pairs with the writer: map last */
+		c.map = pw_load_acquire(
+			&s->head->cost_map); /* pairs with the writer: map last */
 		c.call = pw_load_relaxed(&s->head->cost_call);
 		c.touch = pw_load_relaxed(&s->head->cost_touch);
 	}

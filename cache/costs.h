@@ -10,9 +10,10 @@
 #include "cache/base.h"
 
 struct pw_costs {
-	uint32_t call;	/* a small read that hits the kernel's page cache */
-	uint32_t touch; /* first touch of a resident 4 KiB page, in sequence, and its unmap */
-	uint32_t map;	/* mmap, one touch, munmap */
+	uint32_t call; /* a small read that hits the kernel's page cache */
+	uint32_t
+		touch; /* first touch of a resident 4 KiB page, in sequence, and its unmap */
+	uint32_t map; /* mmap, one touch, munmap */
 };
 
 /*

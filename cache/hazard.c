@@ -77,8 +77,9 @@ struct pw_reader *pw_reader_claim(void)
 void pw_reader_release(struct pw_reader *r)
 {
 	for (int i = 0; i < PW_HAZARD_DEPTH; i++)
-		pw_store_release(&r->slot[i].obj, NULL); /* the last use before the end of it */
-	pw_store_release(&r->taken, 0);			 /* pairs with the claim's CAS */
+		pw_store_release(&r->slot[i].obj,
+				 NULL); /* the last use before the end of it */
+	pw_store_release(&r->taken, 0); /* pairs with the claim's CAS */
 }
 
 void pw_readers_reset(struct pw_reader *mine)

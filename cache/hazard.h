@@ -58,40 +58,62 @@ bool pw_hazard_held(const void *obj);
 /* Slot for a call that interrupted another of the same thread, or NULL: all in use. */
 struct pw_hazard *pw_hazard_nested(struct pw_reader *r, uintptr_t frame);
 
-/*
- * Steps 1 and 2. NULL if the thread is nested too deep: go to the kernel. The caller then
- * does step 3 itself.
- */
-static inline struct pw_hazard *pw_hazard_enter(struct pw_reader *r, const void *obj)
+/* Where the caller's stack is, for pw_hazard_nested(); no frame pointer is forced on it. */
+static inline uintptr_t pw_stack_now(void)
 {
-	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
-	struct pw_hazard *s = &r->slot[0];
+	uintptr_t sp;
 
-	if (pw_unlikely(pw_load_relaxed(&s->obj) != NULL)) {
-		s = pw_hazard_nested(r, frame);
-		if (!s)
-			return NULL;
-	}
-	pw_store_relaxed(&s->frame, frame);
-	if (pw_likely(pw_single_threaded())) {
+	__asm__("movq %%rsp, %0" : "=r"(sp));
+	return sp;
+}
+
+/*
+ * Steps 1 and 2, in a slot that was found free. `alone` is pw_single_threaded(), known at
+ * compile time on the hit path.
+ */
+static inline void pw_hazard_fill(struct pw_hazard *s, const void *obj, bool alone)
+{
+	pw_store_relaxed(&s->frame, pw_stack_now());
+	if (alone) {
 		pw_store_relaxed(&s->obj, obj);
 		pw_compiler_barrier();
 	} else {
 		(void)pw_xchg_seq(&s->obj, obj); /* pairs with the retirer's fence */
 	}
-	return s;
 }
 
 /* Steps 7 and 8. */
-static inline void pw_hazard_leave(struct pw_hazard *s)
+static inline void pw_hazard_clear(struct pw_hazard *s, bool alone)
 {
-	if (pw_likely(pw_single_threaded())) {
+	if (alone) {
 		pw_compiler_barrier();
 		pw_store_relaxed(&s->obj, NULL);
 		pw_compiler_barrier();
 	} else {
 		(void)pw_xchg_seq(&s->obj, NULL); /* pairs with the retirer's fence */
 	}
+}
+
+/*
+ * Steps 1 and 2. NULL if the thread is nested too deep: go to the kernel. The caller then
+ * does step 3 itself.
+ */
+static inline struct pw_hazard *pw_hazard_enter(struct pw_reader *r, const void *obj)
+{
+	struct pw_hazard *s = &r->slot[0];
+
+	if (pw_unlikely(pw_load_relaxed(&s->obj) != NULL)) {
+		s = pw_hazard_nested(r, pw_stack_now());
+		if (!s)
+			return NULL;
+	}
+	pw_hazard_fill(s, obj, pw_single_threaded());
+	return s;
+}
+
+static inline void pw_hazard_leave(struct pw_hazard *s)
+{
+	pw_hazard_clear(s, pw_single_threaded());
 }
 
 #endif

@@ -47,7 +47,7 @@ struct pw_shm_slot {
 struct pw_shm_file {
 	uint64_t key; /* mixed identity, 0: free; taken by CAS */
 	uint64_t size;
-	uint32_t lock;  /* 0, or the millisecond at which it was taken */
+	uint32_t lock;	/* 0, or the millisecond at which it was taken */
 	uint32_t reads; /* reads an opening brings: moving average, 1/16ths */
 	uint32_t opens;
 	uint32_t spare[5];
@@ -72,8 +72,8 @@ struct pw_shm_head {
 
 /* Sizes, places and the layout's own version in one number. */
 #define PW_LAYOUT_VERSION 1u
-#define PW_ABI                                                                             \
-	(PW_LAYOUT_VERSION << 24 | PW_CP_SHIFT << 16 |                                     \
+#define PW_ABI                                         \
+	(PW_LAYOUT_VERSION << 24 | PW_CP_SHIFT << 16 | \
 	 (uint32_t)(sizeof(struct pw_shm_slot) + sizeof(struct pw_shm_file)))
 
 #define PW_WORDS_AT PW_HEAD_BYTES

@@ -12,7 +12,8 @@
 #include "cache/stats.h"
 #include "cache/word.h"
 
-static uint32_t *word_of(const struct pw_segment *s, uint64_t id, uint64_t cp, uint32_t *tag)
+static uint32_t *word_of(const struct pw_segment *s, uint64_t id, uint64_t cp,
+			 uint32_t *tag)
 {
 	uint64_t h = pw_mix(id ^ (cp + 1) * 0x9e3779b97f4a7c15ULL);
 
@@ -64,7 +65,8 @@ enum pw_page_state pw_page_begin(uint64_t id, uint64_t cp, bool wait)
 			if (!wait)
 				return PW_PAGE_TOUCH;
 			pw_stat_add(PW_S_WAITS, 1);
-			if (wait_unlocked(word, tag, pw_sys->now_ns() + PW_PAGE_DEADLINE_NS))
+			if (wait_unlocked(word, tag,
+					  pw_sys->now_ns() + PW_PAGE_DEADLINE_NS))
 				return PW_PAGE_TOUCH;
 			pw_stat_add(PW_S_TIMEOUTS, 1);
 			return PW_PAGE_LATE;

@@ -16,7 +16,7 @@
 enum pw_page_state {
 	PW_PAGE_TOUCH, /* touch it: somebody has it in, or nobody can tell */
 	PW_PAGE_MINE,  /* bring it in, then pw_page_end() */
-	PW_PAGE_LATE,  /* the deadline passed: touch it, and do not wait again this pass */
+	PW_PAGE_LATE, /* the deadline passed: touch it, and do not wait again this pass */
 };
 
 /*

@@ -23,6 +23,7 @@
 #include "cache/costs.h"
 #include "cache/file.h"
 #include "cache/hazard.h"
+#include "cache/hit.h"
 #include "cache/place.h"
 #include "cache/points.h"
 #include "cache/reclaim.h"

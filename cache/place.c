@@ -27,7 +27,8 @@ static struct place places[] = {
 	{"squashfs", SQUASHFS_MAGIC, true},
 	{"erofs", EROFS_SUPER_MAGIC_V1, true},
 	{"xfs", 0x58465342, false}, /* its reads exclude writers, ours do not */
-	{"overlay", OVERLAYFS_SUPER_MAGIC, false}, /* a mapping stays with the lower file */
+	{"overlay", OVERLAYFS_SUPER_MAGIC,
+	 false}, /* a mapping stays with the lower file */
 	{"f2fs", F2FS_SUPER_MAGIC, false},
 };
 

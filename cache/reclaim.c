@@ -27,7 +27,8 @@ uint64_t pw_reclaim_bound(void)
 
 	if (b)
 		return b;
-	b = pw_sys->sysinfo(&si) ? (uint64_t)1 << 30 : (uint64_t)si.totalram * si.mem_unit / 2;
+	b = pw_sys->sysinfo(&si) ? (uint64_t)1 << 30
+				 : (uint64_t)si.totalram * si.mem_unit / 2;
 	pw_store_relaxed(&bound_bytes, b);
 	return b;
 }
@@ -78,7 +79,8 @@ static uint64_t shrink(struct pw_reader *r, uint64_t want)
 	uint64_t dropped = 0;
 
 	for (int round = 0; round < 2 && dropped < want; round++) {
-		for (struct pw_window *w = pw_windows(); w && dropped < want; w = w->next) {
+		for (struct pw_window *w = pw_windows(); w && dropped < want;
+		     w = w->next) {
 			struct pw_hazard *s;
 
 			if (!pw_window_is_open(w))

@@ -92,7 +92,8 @@ static const char *head_wrong(const struct pw_shm_head *h)
 	    h->words != PW_WORDS || h->files_at != PW_FILES_AT || h->files != PW_FILES ||
 	    h->slots_at != PW_SLOTS_AT || h->slots != PW_SLOTS ||
 	    !pw_check_range(h->words_at, h->words, 4, h->bytes) ||
-	    !pw_check_range(h->files_at, h->files, sizeof(struct pw_shm_file), h->bytes) ||
+	    !pw_check_range(h->files_at, h->files, sizeof(struct pw_shm_file),
+			    h->bytes) ||
 	    !pw_check_range(h->slots_at, h->slots, sizeof(struct pw_shm_slot), h->bytes))
 		return "segment refused: wild offsets in its head";
 	return NULL;
@@ -150,7 +151,8 @@ static const char *file_wrong(int fd)
 static int attach(const char *path, int prot, struct pw_segment *out)
 {
 	bool write = prot & PROT_WRITE;
-	int flags = (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+	int flags = (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK |
+		    O_NOCTTY;
 	long fd = pw_sys->open(path, flags, 0);
 	const char *wrong;
 	void *at;

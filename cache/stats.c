@@ -8,7 +8,7 @@
 #include "cache/hazard.h"
 
 const char *const pw_stat_name[PW_S_COUNT] = {
-	"pages", "windows", "hits",	"hit_bytes", "seeks",  "fills",
+	"pages", "windows",  "hits",	 "hit_bytes", "seeks",	"fills",
 	"waits", "timeouts", "reclaims", "doubts",    "mapped",
 };
 
@@ -161,7 +161,8 @@ bool pw_stat_shrink_asked(void)
 {
 	struct pw_shm_slot *slot = my_slot();
 
-	return slot && pw_load_relaxed(&slot->shrink) && pw_xchg_acq_rel(&slot->shrink, 0);
+	return slot && pw_load_relaxed(&slot->shrink) &&
+	       pw_xchg_acq_rel(&slot->shrink, 0);
 }
 
 void pw_stat_leave(void)

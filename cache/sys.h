@@ -66,7 +66,7 @@ static inline long pw_syscall6(long nr, long a, long b, long c, long d, long e, 
 #define pw_syscall1(nr, a) pw_syscall6(nr, (long)(a), 0, 0, 0, 0, 0)
 #define pw_syscall2(nr, a, b) pw_syscall6(nr, (long)(a), (long)(b), 0, 0, 0, 0)
 #define pw_syscall3(nr, a, b, c) pw_syscall6(nr, (long)(a), (long)(b), (long)(c), 0, 0, 0)
-#define pw_syscall4(nr, a, b, c, d)                                                        \
+#define pw_syscall4(nr, a, b, c, d) \
 	pw_syscall6(nr, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 
 static inline bool pw_is_err(long r)

@@ -1,6 +1,6 @@
 /*
- * touch.c - the witnessed read, and what is behind its first touch of a cache page: does
- * touching pay, who brings the page in, how far ahead.
+ * touch.c - what is behind the first touch of a cache page: does touching pay, who brings
+ * the page in, how far ahead.
  */
 #include <sys/mman.h>
 
@@ -14,34 +14,6 @@
 #endif
 
 #define AHEAD ((uint64_t)1 << 20)
-
-PW_HOT enum pw_hit pw_window_read(struct pw_window *w, void *buf, size_t n, uint64_t off)
-{
-	uint64_t known = pw_load_acquire(&w->known); /* W1: pairs with the opener's release */
-	const unsigned char *src;
-	const unsigned char *q;
-	enum pw_copied c;
-
-	if (pw_unlikely(n > known || off > known - n))
-		return PW_MISS_END;
-	for (uint64_t cp = off >> PW_CP_SHIFT; cp <= (off + n - 1) >> PW_CP_SHIFT; cp++)
-		if (pw_unlikely((pw_load_relaxed(&w->map[cp]) & (PW_M_TOUCHED | PW_M_REF)) !=
-				(PW_M_TOUCHED | PW_M_REF)))
-			return PW_MISS_TOUCH;
-	src = w->base + off;
-	q = src + n - 1;
-	c = pw_copy_witnessed(buf, src, n, q);
-	if (pw_unlikely(c == PW_COPY_NO_WITNESS)) {
-		/* The last byte is a zero; a later one will do as well (W2). */
-		q = pw_copy_look_ahead(q + 1, pw_min_u64(PW_LOOK_AHEAD, known - off - n));
-		if (!q)
-			return PW_MISS_WITNESS;
-		c = pw_copy_witnessed(buf, src, n, q);
-	}
-	if (pw_likely(c == PW_COPY_DONE))
-		return PW_HIT;
-	return c == PW_COPY_FAULT ? PW_MISS_FAULT : PW_MISS_WITNESS;
-}
 
 /*
  * In sequence, a cache page will be read 64 KiB / n times, and each of those reads is a
@@ -105,7 +77,8 @@ static bool fill(struct pw_window *w, int fd, uint64_t cp, bool sequential)
 		return true;
 	pw_stat_add(PW_S_FILLS, 1);
 	/* Waits for the pages, and answers with an error where a load would be SIGBUS. */
-	return !pw_sys->madvise(w->base + off, pw_round_up(len, PW_PAGE), MADV_POPULATE_READ);
+	return !pw_sys->madvise(w->base + off, pw_round_up(len, PW_PAGE),
+				MADV_POPULATE_READ);
 }
 
 static void touch(struct pw_window *w, int fd, uint64_t cp, bool sequential)

@@ -50,7 +50,8 @@ static bool allowed(void)
 		if (pw_sys->getrlimit(RLIMIT_AS, &cur) || cur != RLIM64_INFINITY) {
 			pw_store_relaxed(&forbidden, 1);
 			if (pw_note)
-				pw_note("no windows: address space is limited", "RLIMIT_AS", 0);
+				pw_note("no windows: address space is limited",
+					"RLIMIT_AS", 0);
 			return false;
 		}
 		pw_store_relaxed(&limit_checked, 1);
@@ -86,8 +87,8 @@ static int map_file(struct pw_window *w, int fd, bool writable, const struct sta
 	uint64_t len = pw_round_up(size + size / 4 + PW_CP, PW_CP);
 	long at;
 
-	at = pw_sys->mmap(NULL, len, PROT_READ, (writable ? MAP_PRIVATE : MAP_SHARED) | MAP_NORESERVE,
-			  fd, 0);
+	at = pw_sys->mmap(NULL, len, PROT_READ,
+			  (writable ? MAP_PRIVATE : MAP_SHARED) | MAP_NORESERVE, fd, 0);
 	if (pw_is_err(at))
 		return (int)at;
 	if (pw_sys->madvise((void *)at, len, MADV_DONTFORK)) {
@@ -144,7 +145,8 @@ int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat
 	while (!pw_cas(&w->state, &seen,
 		       (seen & ~PW_WIN_OPENING) | (err ? 0 : PW_WIN_LIVE)))
 		;
-	if (!err && ((seen & (PW_WIN_DYING | PW_WIN_DEAD)) || pw_load_relaxed(&forbidden))) {
+	if (!err &&
+	    ((seen & (PW_WIN_DYING | PW_WIN_DEAD)) || pw_load_relaxed(&forbidden))) {
 		/* Retired while opening: our own leave will unmap it. */
 		pw_store_release(&w->known, 0);
 		pw_or_acq_rel(&w->state, PW_WIN_DYING);
@@ -164,7 +166,8 @@ void pw_window_finish(struct pw_window *w)
 	uint32_t seen = pw_load_acquire(&w->state);
 	unsigned char *base;
 
-	if (!(seen & (PW_WIN_DYING | PW_WIN_DEAD)) || (seen & (PW_WIN_OPENING | PW_WIN_CLOSING)))
+	if (!(seen & (PW_WIN_DYING | PW_WIN_DEAD)) ||
+	    (seen & (PW_WIN_OPENING | PW_WIN_CLOSING)))
 		return;
 	if (pw_hazard_held(w))
 		return;

@@ -31,21 +31,22 @@
 struct pw_window {
 	/* Set before `known` is raised from 0, stay until no slot names the window. */
 	unsigned char *base;
-	uint8_t *map; /* bytes: plain atomic loads and stores, any thread; races lose hints */
+	uint8_t *
+		map; /* bytes: plain atomic loads and stores, any thread; races lose hints */
 	uint64_t known; /* bytes that may be served; 0: none (W3) */
 	uint32_t state; /* bits below; by atomic operations, window.c only */
 	uint32_t hold;	/* reads to leave to the kernel before trying again; slow path */
 
 	/* Slow path only; racy words, hints all of them. */
 	uint64_t id;
-	uint64_t last_cp;    /* where the last slow read was */
-	uint64_t ahead_end;  /* how far readahead was asked for */
-	uint64_t hits_mark;  /* the thread's hits at the last doubt */
-	uint32_t doubts;     /* since then */
-	uint32_t no_wait;    /* a deadline was met: no more sleeping in this window */
+	uint64_t last_cp;   /* where the last slow read was */
+	uint64_t ahead_end; /* how far readahead was asked for */
+	uint64_t hits_mark; /* the thread's hits at the last doubt */
+	uint32_t doubts;    /* since then */
+	uint32_t no_wait;   /* a deadline was met: no more sleeping in this window */
 	uint64_t maplen;
-	uint64_t pages;	     /* cache pages touched; atomic add */
-	uint64_t clock_hand; /* the reclaimer's; racy */
+	uint64_t pages;		/* cache pages touched; atomic add */
+	uint64_t clock_hand;	/* the reclaimer's; racy */
 	struct pw_window *next; /* registry: set once */
 	uint32_t registered;	/* by CAS 0 -> 1 */
 	uint8_t small_map[PW_INLINE_CPS];
@@ -58,13 +59,6 @@ enum pw_hit {
 	PW_MISS_WITNESS, /* W2 not met */
 	PW_MISS_FAULT,
 };
-
-/*
- * Copies [off, off + n) to buf, n > 0. PW_HIT: all n bytes are there and are exact. Else
- * buf may hold garbage in its first n bytes, and the kernel must be asked. W1 applies. No
- * system call, no lock, no store but to buf.
- */
-enum pw_hit pw_window_read(struct pw_window *w, void *buf, size_t n, uint64_t off);
 
 /*
  * After PW_MISS_TOUCH: decides, page by page, whether touching pays, and does what the page

@@ -19,7 +19,7 @@ extern void *mallocx(size_t n, int flags);
 #define MALLOCX_ALIGN_64 6
 #define MALLOCX_NO_TCACHE (1 << 8)
 
-static uint32_t busy;  /* 1: a thread is inside; by CAS */
+static uint32_t busy;	/* 1: a thread is inside; by CAS */
 static uint32_t spoilt; /* this child's jemalloc was copied in the middle of something */
 
 static void *from_pages(size_t n)

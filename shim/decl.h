@@ -21,8 +21,8 @@ int __open_2(const char *path, int flags);
 int __openat_2(int dir, const char *path, int flags);
 ssize_t __read_chk(int fd, void *buf, size_t n, size_t buflen);
 ssize_t __pread_chk(int fd, void *buf, size_t n, off_t off, size_t buflen);
-int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *t, const sigset_t *mask,
-		size_t fdslen);
+int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *t,
+		const sigset_t *mask, size_t fdslen);
 void __chk_fail(void) __attribute__((noreturn));
 sighandler_t sysv_signal(int sig, sighandler_t handler);
 

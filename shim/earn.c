@@ -47,8 +47,8 @@ void pw_earn_returned(struct pw_handle *h)
 	uint32_t returns = pw_load_relaxed(&h->returns);
 
 	pw_store_relaxed(&h->returns, returns + 1);
-	pw_store_relaxed(&h->adopt_at, pw_load_relaxed(&h->calls) +
-					       (4u << pw_min_u64(returns, 10)));
+	pw_store_relaxed(&h->adopt_at,
+			 pw_load_relaxed(&h->calls) + (4u << pw_min_u64(returns, 10)));
 }
 
 static void open_window(struct pw_handle *h, int fd)
@@ -59,8 +59,8 @@ static void open_window(struct pw_handle *h, int fd)
 
 	pw_block_signals(&saved);
 	if (!pw_sys->fstat(fd, &st) && pw_place_served(fd, &st) && pw_guard_install())
-		err = pw_window_open(&h->win, fd, pw_load_relaxed(&h->flags) & PW_H_WRITABLE,
-				     &st);
+		err = pw_window_open(&h->win, fd,
+				     pw_load_relaxed(&h->flags) & PW_H_WRITABLE, &st);
 	pw_restore_signals(&saved);
 	if (err && err != -EBUSY)
 		pw_or_acq_rel(&h->flags, PW_H_NO_WINDOW);
@@ -94,8 +94,9 @@ static bool earned(struct pw_handle *h, uint64_t off, uint64_t got)
 	pw_segment_get();
 	c = pw_costs();
 	sum = pw_load_relaxed(&h->earned);
-	if (!sum && pw_file_expected_reads(pw_load_relaxed(&h->win.id)) * (uint64_t)c->call >
-			    2ULL * c->map)
+	if (!sum &&
+	    pw_file_expected_reads(pw_load_relaxed(&h->win.id)) * (uint64_t)c->call >
+		    2ULL * c->map)
 		sum = c->map; /* it usually pays: at once */
 	sum += gain_of(h, off, got);
 	pw_store_relaxed(&h->earned, sum);

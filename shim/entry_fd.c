@@ -13,7 +13,7 @@
 #include "shim/stdio_hook.h"
 
 /* open(2): the mode is read only where there is one. */
-#define NEEDS_MODE(flags) (((flags) & O_CREAT) || ((flags) & O_TMPFILE) == O_TMPFILE)
+#define NEEDS_MODE(flags) (((flags)&O_CREAT) || ((flags)&O_TMPFILE) == O_TMPFILE)
 
 PW_EXPORT int open(const char *path, int flags, ...)
 {

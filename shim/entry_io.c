@@ -14,94 +14,198 @@
 #include "shim/pos.h"
 #include "shim/real.h"
 
-PW_EXPORT PW_HOT ssize_t read(int fd, void *buf, size_t n)
+/*
+ * Both a process with one thread and one with several take the same steps; the first does
+ * them without the bus lock. Each entry asks which it is once, and the two bodies are made
+ * from the same text. Slow ways out are tail calls, so that the hit path saves no registers
+ * for them.
+ */
+#define HIT static inline __attribute__((always_inline))
+#define NOINLINE __attribute__((noinline))
+
+/* A number as it stands in the fd table. */
+struct number {
+	uint64_t *slot;
+	uint64_t entry;
+	struct pw_handle *h; /* NULL: not tracked */
+};
+
+HIT struct number look_up(int fd)
+{
+	struct number x = {.slot = pw_fd_slot(fd)};
+
+	if (pw_likely(x.slot != NULL))
+		x.entry = pw_load_acquire(x.slot);
+	x.h = pw_fd_handle(x.entry);
+	return x;
+}
+
+/* Has nothing happened to it since? Asked when a slot names the handle (hazard.h, 3). */
+HIT bool unchanged(const struct number *x)
+{
+	return pw_load_acquire(x->slot) == x->entry;
+}
+
+/* May this thread be served, and is its first slot free? Handlers that interrupted a hit go
+ * the slow way, which finds them another. */
+HIT bool servable(const struct pw_reader *r)
+{
+	return r && !pw_load_relaxed(&r->slot[0].obj) && pw_alive();
+}
+
+/* The window was retired, or the handle let go, while we were inside: it falls to us. */
+HIT bool retired(const struct pw_handle *h)
+{
+	return pw_load_acquire(&h->win.state) & (PW_WIN_DYING | PW_WIN_DEAD);
+}
+
+HIT ssize_t read_as(struct number x, int fd, void *buf, size_t n, bool alone)
 {
 	struct pw_reader *r = pw_me.serving;
-	uint64_t entry = pw_fd_entry(fd);
-	struct pw_handle *h = pw_fd_handle(entry);
-	struct pw_hazard *s;
+	struct pw_handle *h = x.h;
+	bool hit = false;
 	uint64_t p;
 
-	if (pw_unlikely(!h))
-		return PW_REAL(read)(fd, buf, n);
-	if (pw_unlikely(!r || !n || !pw_alive()))
+	if (pw_unlikely(!servable(r) || !n))
 		return pw_read_slow(fd, buf, n);
-	if (pw_unlikely(!pw_single_threaded()))
+	if (!alone)
 		pthread_testcancel();
-	s = pw_hazard_enter(r, h);
-	if (pw_unlikely(!s))
-		return pw_read_slow(fd, buf, n);
+	pw_hazard_fill(&r->slot[0], h, alone);
 	p = pw_load_acquire(&h->pos);
-	if (pw_likely(pw_fd_entry(fd) == entry && pw_pos_ours(p) && pw_dest_known(buf, n) &&
-		      pw_window_read(&h->win, buf, n, pw_pos_value(p)) == PW_HIT &&
-		      pw_pos_move(h, p, pw_pos_value(p) + n))) {
-		r->hits++;
-		r->hit_bytes += n;
-		pw_window_leave(s, &h->win);
-		return (ssize_t)n;
-	}
-	pw_window_leave(s, &h->win);
-	return pw_read_slow(fd, buf, n);
+	if (pw_likely(unchanged(&x) && pw_pos_ours(p) && pw_dest_known(buf, n)))
+		hit = pw_window_read(&h->win, buf, n, pw_pos_value(p)) == PW_HIT &&
+		      pw_pos_move_as(h, p, pw_pos_value(p) + n, alone);
+	pw_hazard_clear(&r->slot[0], alone);
+	if (pw_unlikely(retired(h)))
+		pw_window_finish(&h->win);
+	if (pw_unlikely(!hit))
+		return pw_read_slow(fd, buf, n);
+	r->hits++;
+	r->hit_bytes += n;
+	return (ssize_t)n;
+}
+
+static NOINLINE ssize_t read_threads(struct number x, int fd, void *buf, size_t n)
+{
+	return read_as(x, fd, buf, n, false);
+}
+
+static NOINLINE ssize_t read_untracked(int fd, void *buf, size_t n)
+{
+	return PW_REAL(read)(fd, buf, n);
+}
+
+PW_EXPORT PW_HOT ssize_t read(int fd, void *buf, size_t n)
+{
+	struct number x = look_up(fd);
+
+	if (pw_unlikely(!x.h))
+		return read_untracked(fd, buf, n);
+	if (pw_unlikely(!pw_single_threaded()))
+		return read_threads(x, fd, buf, n);
+	return read_as(x, fd, buf, n, true);
+}
+
+HIT ssize_t pread_as(struct number x, int fd, void *buf, size_t n, off_t off, bool alone)
+{
+	struct pw_reader *r = pw_me.serving;
+	struct pw_handle *h = x.h;
+	bool hit;
+
+	if (pw_unlikely(!servable(r) || !n))
+		return pw_pread_slow(fd, buf, n, off);
+	if (!alone)
+		pthread_testcancel();
+	pw_hazard_fill(&r->slot[0], h, alone);
+	/* A negative offset is a huge one here, past any known size. */
+	hit = unchanged(&x) && pw_dest_known(buf, n) &&
+	      pw_window_read(&h->win, buf, n, (uint64_t)off) == PW_HIT;
+	pw_hazard_clear(&r->slot[0], alone);
+	if (pw_unlikely(retired(h)))
+		pw_window_finish(&h->win);
+	if (pw_unlikely(!hit))
+		return pw_pread_slow(fd, buf, n, off);
+	r->hits++;
+	r->hit_bytes += n;
+	return (ssize_t)n;
+}
+
+static NOINLINE ssize_t pread_threads(struct number x, int fd, void *buf, size_t n,
+				      off_t off)
+{
+	return pread_as(x, fd, buf, n, off, false);
+}
+
+static NOINLINE ssize_t pread_untracked(int fd, void *buf, size_t n, off_t off)
+{
+	return PW_REAL(pread)(fd, buf, n, off);
 }
 
 PW_EXPORT PW_HOT ssize_t pread(int fd, void *buf, size_t n, off_t off)
 {
-	struct pw_reader *r = pw_me.serving;
-	uint64_t entry = pw_fd_entry(fd);
-	struct pw_handle *h = pw_fd_handle(entry);
-	struct pw_hazard *s;
+	struct number x = look_up(fd);
 
-	if (pw_unlikely(!h))
-		return PW_REAL(pread)(fd, buf, n, off);
-	if (pw_unlikely(!r || !n || !pw_alive()))
-		return pw_pread_slow(fd, buf, n, off);
+	if (pw_unlikely(!x.h))
+		return pread_untracked(fd, buf, n, off);
 	if (pw_unlikely(!pw_single_threaded()))
-		pthread_testcancel();
-	s = pw_hazard_enter(r, h);
-	if (pw_unlikely(!s))
-		return pw_pread_slow(fd, buf, n, off);
-	/* A negative offset is a huge one here, past any known size. */
-	if (pw_likely(pw_fd_entry(fd) == entry && pw_dest_known(buf, n) &&
-		      pw_window_read(&h->win, buf, n, (uint64_t)off) == PW_HIT)) {
-		r->hits++;
-		r->hit_bytes += n;
-		pw_window_leave(s, &h->win);
-		return (ssize_t)n;
-	}
-	pw_window_leave(s, &h->win);
-	return pw_pread_slow(fd, buf, n, off);
+		return pread_threads(x, fd, buf, n, off);
+	return pread_as(x, fd, buf, n, off, true);
+}
+
+static PW_COLD off_t finish_seek(struct pw_window *w, int fd, off_t off, int whence,
+				 bool done, off_t to)
+{
+	pw_window_finish(w);
+	return done ? to : pw_lseek_slow(fd, off, whence);
 }
 
 /* SEEK_SET and SEEK_CUR inside the file: one CAS, and no lock of any kind. */
-PW_EXPORT PW_HOT off_t lseek(int fd, off_t off, int whence)
+HIT off_t lseek_as(struct number x, int fd, off_t off, int whence, bool alone)
 {
 	struct pw_reader *r = pw_me.serving;
-	uint64_t entry = pw_fd_entry(fd);
-	struct pw_handle *h = pw_fd_handle(entry);
-	struct pw_hazard *s;
+	struct pw_handle *h = x.h;
 	off_t to = off;
+	bool done = false;
 	uint64_t p;
 
-	if (pw_unlikely(!h))
-		return PW_REAL(lseek)(fd, off, whence);
-	if (pw_unlikely(!r || !pw_alive()))
+	if (pw_unlikely(!servable(r)))
 		return pw_lseek_slow(fd, off, whence);
-	s = pw_hazard_enter(r, h);
-	if (pw_unlikely(!s))
-		return pw_lseek_slow(fd, off, whence);
+	pw_hazard_fill(&r->slot[0], h, alone);
 	p = pw_load_acquire(&h->pos);
-	if (pw_likely(pw_fd_entry(fd) == entry && pw_pos_ours(p) &&
-		      (whence == SEEK_SET ||
-		       (whence == SEEK_CUR &&
-			!__builtin_add_overflow(off, (off_t)pw_pos_value(p), &to))) &&
-		      (uint64_t)to <= pw_load_relaxed(&h->size) &&
-		      pw_pos_move(h, p, (uint64_t)to))) {
-		r->seeks++;
-		pw_window_leave(s, &h->win);
-		return to;
-	}
-	pw_window_leave(s, &h->win);
-	return pw_lseek_slow(fd, off, whence);
+	if (whence == SEEK_CUR)
+		to = (off_t)((uint64_t)off +
+			     pw_pos_value(p)); /* < 0 or wrapped: too large below */
+	if (pw_likely(unchanged(&x) && pw_pos_ours(p) && whence <= SEEK_CUR &&
+		      whence >= 0 && (uint64_t)to <= pw_load_relaxed(&h->size)))
+		done = pw_pos_move_as(h, p, (uint64_t)to, alone);
+	pw_hazard_clear(&r->slot[0], alone);
+	if (pw_unlikely(retired(h)))
+		return finish_seek(&h->win, fd, off, whence, done, to);
+	if (pw_unlikely(!done))
+		return pw_lseek_slow(fd, off, whence);
+	r->seeks++;
+	return to;
+}
+
+static NOINLINE off_t lseek_threads(struct number x, int fd, off_t off, int whence)
+{
+	return lseek_as(x, fd, off, whence, false);
+}
+
+static NOINLINE off_t lseek_untracked(int fd, off_t off, int whence)
+{
+	return PW_REAL(lseek)(fd, off, whence);
+}
+
+PW_EXPORT PW_HOT off_t lseek(int fd, off_t off, int whence)
+{
+	struct number x = look_up(fd);
+
+	if (pw_unlikely(!x.h))
+		return lseek_untracked(fd, off, whence);
+	if (pw_unlikely(!pw_single_threaded()))
+		return lseek_threads(x, fd, off, whence);
+	return lseek_as(x, fd, off, whence, true);
 }
 
 PW_EXPORT ssize_t write(int fd, const void *buf, size_t n)

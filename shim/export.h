@@ -8,7 +8,8 @@
  * Another name for `of`, by assembler directive: a C alias would need the headers' own
  * declaration of the name, with its own types and macros.
  */
-#define PW_TWIN(name, of)                                                                  \
-	__asm__(".globl " #name "\n\t.type " #name ", @function\n\t.set " #name ", " #of);
+#define PW_TWIN(name, of)                                                           \
+	__asm__(".globl " #name "\n\t.type " #name ", @function\n\t.set " #name "," \
+										" " #of);
 
 #endif

@@ -75,7 +75,8 @@ static void hand_on(int sig, siginfo_t *si, ucontext_t *uc)
 	}
 	if (act.sa_handler == SIG_IGN && !fault)
 		return;
-	if (pw_me.bus_told_blocked || act.sa_handler == SIG_IGN || act.sa_handler == SIG_DFL) {
+	if (pw_me.bus_told_blocked || act.sa_handler == SIG_IGN ||
+	    act.sa_handler == SIG_DFL) {
 		/* The kernel's default, by the kernel: a fault comes again on return, and
 		 * finds no handler; anything else is sent again. */
 		really_default(sig);

@@ -13,7 +13,7 @@
 #define FIRST 16u
 
 static struct pw_handle first[FIRST]; /* most programs never need more */
-static uint32_t first_used; /* how many of them were handed out; only grows */
+static uint32_t first_used;	      /* how many of them were handed out; only grows */
 static uint64_t free_head;
 
 static void push(struct pw_handle *h)
@@ -21,7 +21,8 @@ static void push(struct pw_handle *h)
 	uint64_t seen = pw_load_relaxed(&free_head);
 
 	do
-		pw_store_relaxed(&h->next_free, (struct pw_handle *)(uintptr_t)(seen & PTR_MASK));
+		pw_store_relaxed(&h->next_free,
+				 (struct pw_handle *)(uintptr_t)(seen & PTR_MASK));
 	while (!pw_cas(&free_head, &seen,
 		       (uint64_t)(uintptr_t)h | ((seen & ~PTR_MASK) + TAG_ONE)));
 }

@@ -9,11 +9,11 @@
 #include "cache/pagewell.h"
 
 /* flags; set by atomic or, never cleared while the handle lives */
-#define PW_H_WRITABLE 1u  /* opened read-write */
-#define PW_H_QUALIFIED 2u /* looked at: a regular file on a served file system */
-#define PW_H_NEVER 4u	  /* looked at: not to be served in any way */
+#define PW_H_WRITABLE 1u   /* opened read-write */
+#define PW_H_QUALIFIED 2u  /* looked at: a regular file on a served file system */
+#define PW_H_NEVER 4u	   /* looked at: not to be served in any way */
 #define PW_H_NO_WINDOW 16u /* a window was refused: positions only */
-#define PW_H_SHARED 8u	  /* another process may share it: the position stays the kernel's */
+#define PW_H_SHARED 8u /* another process may share it: the position stays the kernel's */
 
 struct pw_handle {
 	struct pw_window win; /* first: a slot that names the window names the handle */

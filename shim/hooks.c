@@ -165,8 +165,8 @@ static bool copy_in(void *to, const void *from, size_t n)
 	struct iovec local = {to, n};
 	struct iovec remote = {(void *)(uintptr_t)from, n};
 
-	return pw_syscall6(SYS_process_vm_readv, getpid(), (long)&local, 1, (long)&remote, 1, 0) ==
-	       (long)n;
+	return pw_syscall6(SYS_process_vm_readv, getpid(), (long)&local, 1, (long)&remote,
+			   1, 0) == (long)n;
 }
 
 static void waits_for(const void *set)

@@ -174,7 +174,8 @@ ssize_t pw_read_slow(int fd, void *buf, size_t n)
 		got = PW_REAL(pread)(fd, buf, n, (off_t)off);
 		/* The number may have been given to another file while we were reading:
 		 * then these are not our file's bytes, and the call starts over. */
-		if (pw_fd_entry(fd) != x.entry || (got >= 0 && !pw_pos_move(x.h, p, off + (uint64_t)got))) {
+		if (pw_fd_entry(fd) != x.entry ||
+		    (got >= 0 && !pw_pos_move(x.h, p, off + (uint64_t)got))) {
 			pw_release(&x);
 			continue;
 		}
@@ -223,12 +224,14 @@ ssize_t pw_pread_slow(int fd, void *buf, size_t n, off_t off)
  */
 static off_t seek_end(struct pw_handle *h, int fd, off_t off)
 {
-	struct pw_shm_file *f = pw_segment_peek() ? pw_file_get(pw_load_relaxed(&h->win.id)) : NULL;
+	struct pw_shm_file *f =
+		pw_segment_peek() ? pw_file_get(pw_load_relaxed(&h->win.id)) : NULL;
 	bool locked = f && pw_file_lock_size(f);
 	off_t to = PW_REAL(lseek)(fd, off, SEEK_END);
 
 	if (locked)
-		pw_file_unlock_size(f, to < 0 ? pw_load_relaxed(&f->size) : (uint64_t)(to - off));
+		pw_file_unlock_size(f, to < 0 ? pw_load_relaxed(&f->size)
+					      : (uint64_t)(to - off));
 	return to;
 }
 

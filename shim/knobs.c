@@ -96,7 +96,8 @@ static bool read_segment_knob(void)
 	if (!v || !*v)
 		return true;
 	if (v[0] != '/' || pw_segment_set_path(v))
-		return bad("PAGEWELL_SEGMENT", v, "an absolute path of at most 255 bytes");
+		return bad("PAGEWELL_SEGMENT", v,
+			   "an absolute path of at most 255 bytes");
 	return true;
 }
 

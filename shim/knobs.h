@@ -5,7 +5,8 @@
 #include <stdbool.h>
 
 struct pw_knobs {
-	const char *include; /* colon-separated globs or NULL; the environment's own memory */
+	const char *
+		include; /* colon-separated globs or NULL; the environment's own memory */
 	const char *exclude;
 	const char *report; /* file name, %p is the pid; or NULL */
 	const char *log;

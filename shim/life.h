@@ -11,7 +11,8 @@
  * such a child starts unattached, and all its calls pass through.
  */
 struct pw_life {
-	uint32_t live; /* 1: at work. Written at start-up, after a fork, and when stepping aside */
+	uint32_t
+		live; /* 1: at work. Written at start-up, after a fork, and when stepping aside */
 };
 
 extern struct pw_life *pw_life __attribute__((visibility("hidden")));

@@ -75,7 +75,8 @@ void pw_pos_end(struct pw_handle *h)
 		if ((p & PW_POS_STATE) != PW_POS_KERNEL || !pw_pos_value(p))
 			return;
 		/* The tag moves: who adopts must not have looked before the call ended. */
-		if (pw_cas_private(&h->pos, p, pw_pos_make(p, PW_POS_KERNEL, pw_pos_value(p) - 1)))
+		if (pw_cas_private(&h->pos, p,
+				   pw_pos_make(p, PW_POS_KERNEL, pw_pos_value(p) - 1)))
 			return;
 	}
 }
@@ -125,7 +126,8 @@ bool pw_pos_adopt(struct pw_handle *h, int fd)
 		/* A handler that used, shared or adopted the handle meanwhile has moved the
 		 * tag. */
 		return off >= 0 && off < PW_POS_MAX &&
-		       pw_cas_local(&h->pos, p, pw_pos_make(p, PW_POS_OURS, (uint64_t)off));
+		       pw_cas_local(&h->pos, p,
+				    pw_pos_make(p, PW_POS_OURS, (uint64_t)off));
 	}
 	pw_block_signals(&saved);
 	if (!pw_cas(&h->pos, &p, pw_pos_make(p, PW_POS_MOVING, 0))) {
@@ -166,8 +168,9 @@ void pw_pos_share(struct pw_handle *h, int fd)
 		if (pw_pos_ours(p)) {
 			if (give_back(h, fd, p, 0))
 				return;
-		} else if (pw_cas_private(&h->pos, p,
-					  pw_pos_make(p, PW_POS_KERNEL, pw_pos_value(p)))) {
+		} else if (pw_cas_private(
+				   &h->pos, p,
+				   pw_pos_make(p, PW_POS_KERNEL, pw_pos_value(p)))) {
 			return; /* the tag moved: an adopter under way fails */
 		}
 	}

@@ -52,9 +52,17 @@ static inline uint64_t pw_pos_make(uint64_t before, uint64_t state, uint64_t val
  * OURS at `seen` to OURS at `off` (< PW_POS_MAX). False: somebody was quicker. Release:
  * what was read before is read before the move; acquire: with the next mover's.
  */
+static inline bool pw_pos_move_as(struct pw_handle *h, uint64_t seen, uint64_t off,
+				  bool alone)
+{
+	uint64_t to = pw_pos_make(seen, PW_POS_OURS, off);
+
+	return alone ? pw_cas_local(&h->pos, seen, to) : pw_cas(&h->pos, &seen, to);
+}
+
 static inline bool pw_pos_move(struct pw_handle *h, uint64_t seen, uint64_t off)
 {
-	return pw_cas_private(&h->pos, seen, pw_pos_make(seen, PW_POS_OURS, off));
+	return pw_pos_move_as(h, seen, off, pw_single_threaded());
 }
 
 /*

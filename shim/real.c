@@ -47,8 +47,18 @@ void *pw_real_find(enum pw_name n)
 void pw_real_start(void)
 {
 	static const enum pw_name early[] = {
-		PW_N_read,   PW_N_pread, PW_N_lseek, PW_N_write, PW_N_open,	 PW_N_openat,
-		PW_N_close,  PW_N_dup,	 PW_N_dup2,  PW_N_fcntl, PW_N_sigaction, PW_N_sigprocmask,
+		PW_N_read,
+		PW_N_pread,
+		PW_N_lseek,
+		PW_N_write,
+		PW_N_open,
+		PW_N_openat,
+		PW_N_close,
+		PW_N_dup,
+		PW_N_dup2,
+		PW_N_fcntl,
+		PW_N_sigaction,
+		PW_N_sigprocmask,
 		PW_N_pthread_sigmask,
 	};
 
@@ -58,7 +68,8 @@ void pw_real_start(void)
 
 bool pw_real_is_libc(void)
 {
-	static const enum pw_name watched[] = {PW_N_read, PW_N_lseek, PW_N_open, PW_N_close};
+	static const enum pw_name watched[] = {PW_N_read, PW_N_lseek, PW_N_open,
+					       PW_N_close};
 	int saved = errno;
 	void *libc = dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
 	bool same = libc != NULL;

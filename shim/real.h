@@ -48,9 +48,9 @@ void pw_real_start(void);
  */
 bool pw_real_is_libc(void);
 
-#define PW_REAL(name)                                                                      \
-	((__typeof__(name) *)(__builtin_expect(pw_real_at[PW_N_##name] != NULL, 1)         \
-				      ? pw_real_at[PW_N_##name]                            \
+#define PW_REAL(name)                                                              \
+	((__typeof__(name) *)(__builtin_expect(pw_real_at[PW_N_##name] != NULL, 1) \
+				      ? pw_real_at[PW_N_##name]                    \
 				      : pw_real_find(PW_N_##name)))
 
 #endif

@@ -44,7 +44,8 @@ static void append(const char *path, int flags, const struct line *l)
 	/* Writing past RLIMIT_FSIZE would be a SIGXFSZ, which kills the host. */
 	if (pw_sys->getrlimit(RLIMIT_FSIZE, &limit) || limit != RLIM64_INFINITY)
 		return;
-	fd = pw_sys->open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags,
+	fd = pw_sys->open(path,
+			  O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags,
 			  0666);
 	if (fd < 0)
 		return;

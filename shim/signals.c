@@ -74,7 +74,8 @@ static void note_mask(int how, bool has, bool veiled)
 	pw_thread_update();
 }
 
-static int set_mask(int how, const sigset_t *set, sigset_t *old, int (*real)(int, const sigset_t *, sigset_t *))
+static int set_mask(int how, const sigset_t *set, sigset_t *old,
+		    int (*real)(int, const sigset_t *, sigset_t *))
 {
 	bool veil = veiling();
 	bool was_told = pw_me.bus_told_blocked;
@@ -222,7 +223,8 @@ static bool ours(int sig)
 
 PW_EXPORT sighandler_t signal(int sig, sighandler_t handler)
 {
-	return ours(sig) ? signal_with(sig, handler, SA_RESTART) : PW_REAL(signal)(sig, handler);
+	return ours(sig) ? signal_with(sig, handler, SA_RESTART)
+			 : PW_REAL(signal)(sig, handler);
 }
 
 PW_EXPORT sighandler_t sysv_signal(int sig, sighandler_t handler)
@@ -289,7 +291,8 @@ PW_EXPORT int sigsuspend(const sigset_t *mask)
 	return PW_REAL(sigsuspend)(veiled(mask, &room));
 }
 
-PW_EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t, const sigset_t *mask)
+PW_EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t,
+		    const sigset_t *mask)
 {
 	sigset_t room;
 
@@ -312,15 +315,16 @@ PW_EXPORT int pselect(int n, fd_set *r, fd_set *w, fd_set *e, const struct times
 	return PW_REAL(pselect)(n, r, w, e, t, veiled(mask, &room));
 }
 
-PW_EXPORT int epoll_pwait(int ep, struct epoll_event *ev, int n, int ms, const sigset_t *mask)
+PW_EXPORT int epoll_pwait(int ep, struct epoll_event *ev, int n, int ms,
+			  const sigset_t *mask)
 {
 	sigset_t room;
 
 	return PW_REAL(epoll_pwait)(ep, ev, n, ms, veiled(mask, &room));
 }
 
-PW_EXPORT int epoll_pwait2(int ep, struct epoll_event *ev, int n, const struct timespec *t,
-			   const sigset_t *mask)
+PW_EXPORT int epoll_pwait2(int ep, struct epoll_event *ev, int n,
+			   const struct timespec *t, const sigset_t *mask)
 {
 	sigset_t room;
 

@@ -69,13 +69,15 @@ static void look(void **table, struct exchange *x, unsigned n, bool store)
 			if (table[i] == x[k].from) {
 				x[k].found++;
 				if (store)
-					__atomic_store_n(&table[i], x[k].to, __ATOMIC_RELAXED);
+					__atomic_store_n(&table[i], x[k].to,
+							 __ATOMIC_RELAXED);
 			}
 }
 
 void pw_stdio_hook(void)
 {
-	void **tables[] = {dlsym(RTLD_NEXT, "_IO_file_jumps"), dlsym(RTLD_NEXT, "_IO_wfile_jumps")};
+	void **tables[] = {dlsym(RTLD_NEXT, "_IO_file_jumps"),
+			   dlsym(RTLD_NEXT, "_IO_wfile_jumps")};
 	struct exchange x[] = {
 		{dlsym(RTLD_NEXT, "_IO_file_read"), (void *)hook_read, 0},
 		{dlsym(RTLD_NEXT, "_IO_file_write"), (void *)hook_write, 0},
