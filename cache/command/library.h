@@ -1,0 +1,17 @@
+/* library.h - where libpagewell.so is, and how it gets into LD_PRELOAD. */
+#ifndef PW_COMMAND_LIBRARY_H
+#define PW_COMMAND_LIBRARY_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+/*
+ * Beside the real file of this command (a build folder), or in ../lib from there (an
+ * installation, wherever it was moved to). False: what was wrong has been said.
+ */
+bool pw_library_find(char out[PATH_MAX]);
+
+/* Puts it first in LD_PRELOAD, before what is there. False: the same. */
+bool pw_library_preload(const char *library);
+
+#endif
