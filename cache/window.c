@@ -259,16 +259,35 @@ void pw_windows_forbid(void)
 	pw_windows_drop();
 }
 
+/*
+ * The child of a fork made by a signal handler comes back into the call that the handler
+ * interrupted, which may be in the middle of a copy from a mapping that is not there any
+ * more. Zero pages in its place: no witness, so the kernel is asked. They go when that call
+ * leaves.
+ */
+static bool stand_in(struct pw_window *w)
+{
+	return !pw_is_err(pw_sys->mmap(
+		w->base, w->maplen, PROT_READ,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
+}
+
 void pw_windows_fork_child(void)
 {
 	for (struct pw_window *w = pw_windows(); w; w = w->next) {
-		uint32_t state = w->state;
+		uint32_t was = w->state & PW_WIN_DEAD;
 
-		w->base = NULL;
 		w->known = 0;
+		w->pages = 0;
+		if (w->base && pw_hazard_held(w) && stand_in(w)) {
+			w->state = was | PW_WIN_LIVE | PW_WIN_DYING;
+			pw_stat_add(PW_S_WINDOWS, 1);
+			continue;
+		}
+		w->base = NULL;
 		map_free(w);
 		w->state = 0;
-		if (state & PW_WIN_DEAD)
+		if (was)
 			dead(w);
 	}
 }

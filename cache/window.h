@@ -117,7 +117,8 @@ void pw_windows_forbid(void);
 /* As forbid, but new ones may follow. */
 void pw_windows_drop(void);
 
-/* In a fork child, after pw_readers_reset(): the mappings are not there (MADV_DONTFORK). */
+/* In a fork child, after pw_readers_reset() and pw_stat_fork_child(): the mappings are not
+ * there (MADV_DONTFORK). */
 void pw_windows_fork_child(void);
 
 /* All structs that ever were windows; follow ->next. */

@@ -64,8 +64,10 @@ static void open_window(struct pw_handle *h, int fd)
 	pw_restore_signals(&saved);
 	if (err && err != -EBUSY)
 		pw_or_acq_rel(&h->flags, PW_H_NO_WINDOW);
-	if (!err)
+	if (!err) {
 		pw_store_relaxed(&h->size, (uint64_t)st.st_size);
+		pw_store_relaxed(&h->hits_at, pw_me.serving->hits + 1);
+	}
 	pw_store_relaxed(&h->earned, 0);
 }
 

@@ -10,6 +10,6 @@
  */
 #define PW_TWIN(name, of)                                                           \
 	__asm__(".globl " #name "\n\t.type " #name ", @function\n\t.set " #name "," \
-										" " #of);
+		" " #of);
 
 #endif

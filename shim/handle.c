@@ -6,6 +6,7 @@
 #include "shim/handle.h"
 
 #include "shim/alloc.h"
+#include "shim/thread.h"
 
 #define PTR_MASK ((1ULL << 48) - 1)
 #define TAG_ONE (1ULL << 48)
@@ -70,10 +71,24 @@ struct pw_handle *pw_handle_new(uint32_t flags)
 	pw_store_relaxed(&h->calls, 0);
 	pw_store_relaxed(&h->adopt_at, 0);
 	pw_store_relaxed(&h->returns, 0);
+	pw_store_relaxed(&h->hits_at, 0);
 	pw_store_relaxed(&h->win.id, 0);
 	pw_store_relaxed(&h->flags, flags);
 	pw_store_release(&h->refs, 1);
 	return h;
+}
+
+/*
+ * How many reads this opening brought: those that went to the kernel, and the hits this
+ * thread had while the window was open. They may have been another file's as well; it is a
+ * hint, and counting hits by handle would be one more store in every hit.
+ */
+static uint64_t reads_of(const struct pw_handle *h)
+{
+	uint64_t at = pw_load_relaxed(&h->hits_at);
+	uint64_t hits = at && pw_me.reader ? pw_me.reader->hits + 1 - at : 0;
+
+	return pw_load_relaxed(&h->calls) + hits;
 }
 
 void pw_handle_unref(struct pw_handle *h)
@@ -81,7 +96,7 @@ void pw_handle_unref(struct pw_handle *h)
 	if (pw_sub_acq_rel(&h->refs, 1) != 1)
 		return;
 	if (pw_load_relaxed(&h->flags) & PW_H_QUALIFIED)
-		pw_file_learn(pw_load_relaxed(&h->win.id), pw_load_relaxed(&h->calls));
+		pw_file_learn(pw_load_relaxed(&h->win.id), reads_of(h));
 	pw_window_retire(&h->win, true);
 }
 

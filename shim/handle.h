@@ -27,7 +27,8 @@ struct pw_handle {
 	uint64_t earned;   /* ns that real calls have cost more than hits would have */
 	uint64_t next_off; /* where the last real read ended */
 	uint64_t high;	   /* the furthest any read has reached */
-	uint32_t calls;	   /* reads and seeks so far */
+	uint64_t hits_at;  /* the opening thread's hits when the window was opened */
+	uint32_t calls;	   /* reads and seeks that went to the kernel so far */
 	uint32_t adopt_at; /* adopt when calls reach this */
 	uint32_t returns;  /* times the position went back for a real call */
 

@@ -208,6 +208,13 @@ static void hook_sendmmsg(const long *a)
 		hook_share_all(a);
 }
 
+/* Shells end so: without it there would be no report, and the slot would look alive. */
+static void hook_end(const long *a)
+{
+	(void)a;
+	pw_life_end();
+}
+
 /*
  * syscall(2): the number first, then the arguments. What a call does to positions and
  * numbers is undone or given back before, for good, and the call itself is the kernel's.
@@ -306,6 +313,9 @@ static void hook_syscall(const long *a)
 	case SYS_unshare:
 		hook_unshare(arg);
 		break;
+	case SYS_exit_group:
+		pw_life_end();
+		break;
 	case SYS_seccomp:
 	case SYS_setuid:
 	case SYS_setgid:
@@ -391,6 +401,7 @@ int pw_vfork_after(int result, int ours)
 
 	if (ours) {
 		pw_me.vforked = result == 0;
+		pw_thread_update();
 		pw_restore_signals(&mask);
 		if (result) {
 			pw_signals_after_child();

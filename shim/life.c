@@ -5,9 +5,11 @@
  */
 #include "shim/life.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "shim/alloc.h"
 #include "shim/fdtable.h"
@@ -83,9 +85,9 @@ static void fork_child(void)
 	pw_gate_reset();
 	pw_alloc_fork_child();
 	pw_readers_reset(pw_me.reader);
+	pw_stat_fork_child();
 	pw_windows_fork_child();
 	pw_fd_each(0, UINT32_MAX, reset_pos);
-	pw_stat_fork_child();
 	pw_store_relaxed(&pw_life->live, 1);
 }
 
@@ -104,7 +106,7 @@ static bool map_life(void)
 	return true;
 }
 
-__attribute__((constructor)) static void start(void)
+static void attach(void)
 {
 	pw_real_start();
 	if (getauxval(AT_SECURE) || !pw_knobs_read() || !pw_real_is_libc())
@@ -118,12 +120,27 @@ __attribute__((constructor)) static void start(void)
 	pw_store_relaxed(&pw_life->live, 1);
 }
 
-__attribute__((destructor)) static void finish(void)
+__attribute__((constructor)) static void start(void)
 {
-	/* The destructors of others may still read: everything stays as it is, only the
-	 * counts are handed in. */
-	if (!pw_alive() || pw_me.vforked)
+	int saved = errno; /* a program may begin by looking at it */
+
+	attach();
+	errno = saved;
+}
+
+void pw_life_end(void)
+{
+	static uint32_t ended; /* the pid it was done for: a fork child has its own end */
+	uint32_t pid = (uint32_t)getpid();
+
+	if (!pw_alive() || pw_me.vforked || pw_xchg_acq_rel(&ended, pid) == pid)
 		return;
 	pw_report_write();
 	pw_stat_leave();
+}
+
+/* The destructors of others may still read after this one. */
+__attribute__((destructor)) static void finish(void)
+{
+	pw_life_end();
 }

@@ -28,4 +28,7 @@ void pw_share_all(void);
 /* The same, and windows end, the segment is forgotten, and all calls pass through. */
 void pw_step_aside(void);
 
+/* The process ends: counts are handed in, once. Serving goes on for whoever still runs. */
+void pw_life_end(void);
+
 #endif

@@ -27,7 +27,9 @@ void pw_thread_start(void)
 
 void pw_thread_update(void)
 {
-	pw_me.serving = pw_me.bus_blocked || pw_me.in_bus_handler ? NULL : pw_me.reader;
+	bool no = pw_me.bus_blocked || pw_me.in_bus_handler || pw_me.vforked;
+
+	pw_me.serving = no ? NULL : pw_me.reader;
 }
 
 /* A mask inherited over exec or from a creating thread: only the kernel knows it. */

@@ -12,8 +12,8 @@ struct pw_thread {
 	struct pw_reader *serving;
 	/* The record, once claimed. */
 	struct pw_reader *reader;
-	/* In a vfork child, which runs in its parent's memory: touch nothing. Set and
-	 * cleared by vfork_x86_64.S. */
+	/* In a vfork child, which runs in its parent's memory but has a descriptor table of
+	 * its own: touch nothing, serve nothing. pw_vfork_after() sets and clears it. */
 	uint32_t vforked;
 	/* SIGBUS: blocked for real (then no hit may happen: a fault would kill), and blocked
 	 * as far as the program is told. signals.c. */
