@@ -1,0 +1,349 @@
+/*
+ * The differential tester's command line: seeds or written programs to run,
+ * workers to share them, and what to say about those that fail.
+ */
+#define _GNU_SOURCE
+#include "driver.h"
+#include "gen.h"
+#include "run.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char usage[] =
+	"usage: diff [options] --seeds FROM-TO | --fuzz SECONDS | --prog FILE... | "
+	"--show SEED\n"
+	"\n"
+	"Runs random programs plainly and under LD_PRELOAD=$PAGEWELL_LIB and compares\n"
+	"everything they can see. Exit status: 0 no difference, 1 some, 2 trouble.\n"
+	"\n"
+	"  --seeds FROM-TO  the programs of these seeds\n"
+	"  --fuzz SECONDS   programs of random seeds for so long\n"
+	"  --prog FILE...   programs written down\n"
+	"  --show SEED      print a seed's program\n"
+	"  --lib PATH       the library (default: $PAGEWELL_LIB)\n"
+	"  --plain          no library: is a run the same every time?\n"
+	"  --jobs N         so many workers (default 2)\n"
+	"  --steps N        about so many steps a program (default: 30 to 120)\n"
+	"  --shrink N       shorten at most N failing programs (default 5)\n"
+	"  --shrink-time S  seconds for each of them (default 30)\n"
+	"  --trace          print the traces of both runs\n";
+
+struct options {
+	const char *lib;
+	bool plain, trace;
+	int jobs, steps, shrink, shrink_time;
+	int fuzz;
+	long from, to;
+	bool seeds;
+};
+
+/* What the workers share. */
+struct tally {
+	long next;
+	long runs, failed, hits, seeks, late;
+	int shrunk;
+};
+
+static struct tally *tally;
+
+static void add(long *sum, long n)
+{
+	__atomic_fetch_add(sum, n, __ATOMIC_RELAXED);
+}
+
+/* Says in one piece what is wrong with a program. */
+static void tell_failure(struct pw_driver *d, const struct options *o, const char *name,
+			 struct pw_prog *p, struct pw_outcome *plain,
+			 struct pw_outcome *lib)
+{
+	char *text;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+	struct pw_outcome again;
+	int steps = p->steps;
+
+	fprintf(to, "DIFFERS: %s, %d steps\n", name, steps);
+	pw_print_difference(to, plain->text, lib->text);
+	pw_driver_run(d, p, false, &again);
+	if (strcmp(again.text, plain->text)) {
+		fprintf(to, "BUT two plain runs differ too:\n");
+		pw_print_difference(to, plain->text, again.text);
+	}
+	free(again.text);
+	if (pw_driver_same(d, p, NULL, NULL)) {
+		fprintf(to, "not every time\n");
+	} else if (__atomic_fetch_add(&tally->shrunk, 1, __ATOMIC_RELAXED) < o->shrink) {
+		struct pw_outcome a, b;
+
+		pw_shrink(d, p, o->shrink_time);
+		fprintf(to, "shortened to %d steps:\n", p->steps);
+		pw_prog_print(to, p);
+		if (pw_driver_same(d, p, &a, &b))
+			fprintf(to, "which does not fail every time\n");
+		else
+			pw_print_difference(to, a.text, b.text);
+		free(a.text);
+		free(b.text);
+	}
+	fprintf(to, "\n");
+	fclose(to);
+	if (write(2, text, size) < 0)
+		exit(2);
+	free(text);
+}
+
+/* True if nothing differs. */
+static bool try_program(struct pw_driver *d, const struct options *o, const char *name,
+			struct pw_prog *p)
+{
+	struct pw_outcome plain, lib;
+	bool same = pw_driver_same(d, p, &plain, &lib);
+
+	add(&tally->runs, 1);
+	if (o->trace)
+		printf("--- plain\n%s--- library\n%s", plain.text, lib.text);
+	if (plain.late)
+		add(&tally->late, 1);
+	if (!same || plain.late) {
+		add(&tally->failed, 1);
+		tell_failure(d, o, name, p, &plain, &lib);
+	}
+	free(plain.text);
+	free(lib.text);
+	return same && !plain.late;
+}
+
+static struct pw_driver driver;
+static volatile sig_atomic_t stop;
+
+static void on_stop(int sig)
+{
+	stop = sig;
+}
+
+static const char *tmp_dir(void)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	return tmp && *tmp ? tmp : "/tmp";
+}
+
+static void open_driver(const struct options *o)
+{
+	if (!pw_driver_open(&driver, o->plain ? NULL : o->lib, tmp_dir())) {
+		perror("pagewell diff");
+		exit(2);
+	}
+}
+
+static void close_driver(void)
+{
+	add(&tally->hits, driver.hits);
+	add(&tally->seeks, driver.seeks);
+	pw_driver_close(&driver);
+}
+
+static void work(const struct options *o)
+{
+	static struct pw_prog p;
+	time_t end = time(NULL) + o->fuzz;
+	char name[32];
+	long seed;
+
+	open_driver(o);
+	while (!stop) {
+		seed = __atomic_fetch_add(&tally->next, 1, __ATOMIC_RELAXED);
+		if (o->fuzz ? time(NULL) >= end : seed > o->to)
+			break;
+		snprintf(name, sizeof(name), "seed %ld", seed);
+		pw_generate(&p, seed, o->steps);
+		try_program(&driver, o, name, &p);
+	}
+	close_driver();
+	exit(0);
+}
+
+static int work_together(const struct options *o)
+{
+	int bad = 0, status;
+
+	for (int i = 0; i < o->jobs; i++) {
+		pid_t pid = fork();
+
+		if (pid < 0) {
+			perror("fork");
+			return 2;
+		}
+		if (!pid)
+			work(o);
+	}
+	while (wait(&status) > 0 || errno == EINTR)
+		if (status)
+			bad = 2;
+	return bad;
+}
+
+/* A written program is a case of the test protocol, named after its file. */
+static void tell_case(const char *path, bool good)
+{
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	int n = strcspn(name, ".");
+
+	if (good)
+		printf("ok %.*s\n", n, name);
+	else
+		printf("not ok %.*s - differs: diff --prog %s\n", n, name, path);
+}
+
+static int run_files(const struct options *o, char **names)
+{
+	static struct pw_prog p;
+
+	open_driver(o);
+	for (; *names && !stop; names++) {
+		FILE *f = fopen(*names, "r");
+		int line;
+
+		if (!f) {
+			perror(*names);
+			return 2;
+		}
+		line = pw_prog_parse(&p, f);
+		fclose(f);
+		if (line) {
+			fprintf(stderr, "%s:%d: not understood\n", *names, line);
+			return 2;
+		}
+		tell_case(*names, try_program(&driver, o, *names, &p));
+	}
+	close_driver();
+	return 0;
+}
+
+static int show(long seed, int steps)
+{
+	static struct pw_prog p;
+
+	pw_generate(&p, seed, steps);
+	pw_prog_print(stdout, &p);
+	return 0;
+}
+
+static int finish(int bad)
+{
+	printf("programs=%ld failed=%ld late=%ld hits=%ld seeks=%ld\n", tally->runs,
+	       tally->failed, tally->late, tally->hits, tally->seeks);
+	return bad ? bad : tally->failed ? 1 : 0;
+}
+
+static bool parse_seeds(struct options *o, const char *arg)
+{
+	o->seeds = true;
+	return sscanf(arg, "%ld-%ld", &o->from, &o->to) == 2 && o->from <= o->to;
+}
+
+enum {
+	SEEDS = 256,
+	FUZZ,
+	PROG,
+	SHOW,
+	LIB,
+	PLAIN,
+	JOBS,
+	STEPS,
+	SHRINK,
+	SHRINK_TIME,
+	TRACE
+};
+
+static const struct option long_options[] = {
+	{"seeds", 1, NULL, SEEDS},   {"fuzz", 1, NULL, FUZZ},
+	{"prog", 0, NULL, PROG},     {"show", 1, NULL, SHOW},
+	{"lib", 1, NULL, LIB},	     {"plain", 0, NULL, PLAIN},
+	{"jobs", 1, NULL, JOBS},     {"steps", 1, NULL, STEPS},
+	{"shrink", 1, NULL, SHRINK}, {"shrink-time", 1, NULL, SHRINK_TIME},
+	{"trace", 0, NULL, TRACE},   {NULL, 0, NULL, 0},
+};
+
+int main(int argc, char **argv)
+{
+	struct options o = {.jobs = 2, .shrink = 5, .shrink_time = 30};
+	bool prog = false;
+	long shown = -1;
+	int c;
+
+	/* The interpreter's own ways in. */
+	if (argc == 3 && !strcmp(argv[1], "--run"))
+		return pw_interpret(argv[0], argv[2], 0);
+	if (argc == 4 && !strcmp(argv[1], "--resume"))
+		return pw_interpret(argv[0], argv[2], atoi(argv[3]));
+	if (argc == 5 && !strcmp(argv[1], "--helper"))
+		return pw_help(argv[2], argv[3], argv[4]);
+
+	o.lib = getenv("PAGEWELL_LIB");
+	while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1)
+		switch (c) {
+		case SEEDS:
+			if (!parse_seeds(&o, optarg))
+				goto bad;
+			break;
+		case FUZZ:
+			o.fuzz = atoi(optarg);
+			break;
+		case PROG:
+			prog = true;
+			break;
+		case SHOW:
+			shown = atol(optarg);
+			break;
+		case LIB:
+			o.lib = optarg;
+			break;
+		case PLAIN:
+			o.plain = true;
+			break;
+		case JOBS:
+			o.jobs = atoi(optarg);
+			break;
+		case STEPS:
+			o.steps = atoi(optarg);
+			break;
+		case SHRINK:
+			o.shrink = atoi(optarg);
+			break;
+		case SHRINK_TIME:
+			o.shrink_time = atoi(optarg);
+			break;
+		case TRACE:
+			o.trace = true;
+			break;
+		default:
+			goto bad;
+		}
+	if (shown >= 0)
+		return show(shown, o.steps);
+	if (!!o.seeds + !!o.fuzz + !!prog != 1 || o.jobs < 1 || o.steps < 0 ||
+	    o.steps > PW_MAX_STEPS || (prog ? optind == argc : optind != argc))
+		goto bad;
+	if (!o.plain && (!o.lib || *o.lib != '/' || access(o.lib, R_OK))) {
+		fprintf(stderr, "diff: no library at %s\n", o.lib ? o.lib : "(unset)");
+		return 2;
+	}
+	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	tally->next = o.fuzz ? time(NULL) * 1000003l % 1000000007l * 1000 : o.from;
+	signal(SIGINT, on_stop);
+	signal(SIGTERM, on_stop);
+	return finish(prog ? run_files(&o, argv + optind) : work_together(&o));
+bad:
+	fputs(usage, stderr);
+	return 2;
+}

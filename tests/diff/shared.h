@@ -1,0 +1,39 @@
+/*
+ * What the driver, the interpreters of one run and their helpers share: a
+ * mapped file with the program, whose turn it is, and the trace. It holds the
+ * trace rather than a descriptor doing so, because a program may close every
+ * descriptor and must find the same numbers free with and without the library.
+ */
+#ifndef PW_DIFF_SHARED_H
+#define PW_DIFF_SHARED_H
+
+#include "prog.h"
+
+#define PW_TRACE_MAX (4u << 20)
+
+enum pw_life { PW_UNUSED, PW_ALIVE, PW_ENDED };
+
+/* An actor is a thread that takes turns: a process's first one or another. */
+struct pw_actor {
+	int life;
+	int proc;   /* processes are numbered by the actor that began them */
+	int leader; /* ends the process when it ends */
+	int ready;  /* has come to life and waits for its first turn */
+	int pid;
+};
+
+struct pw_shared {
+	uint32_t turn; /* the actor that may run; also the futex word */
+	int pc;	       /* the step it runs next */
+	int exiting;   /* pid of a process on its way out, to be waited for */
+	int crashed;
+	struct pw_actor actor[PW_MAX_ACTORS];
+	/* Files that a step has preallocated: see pw_prealloc_add in do_file.c. */
+	uint64_t prealloc[32];
+	int slot[PW_SLOTS]; /* handed on by an interpreter that execs itself */
+	struct pw_prog prog;
+	size_t len;
+	char trace[PW_TRACE_MAX];
+};
+
+#endif
