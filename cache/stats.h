@@ -15,7 +15,7 @@ enum pw_stat {
 	PW_S_HITS,
 	PW_S_HIT_BYTES,
 	PW_S_SEEKS,
-	PW_S_FILLS,    /* cold cache pages brought in by us */
+	PW_S_FILLS,    /* cache pages whose word we locked, and brought in or found in */
 	PW_S_WAITS,    /* sleeps on a page word */
 	PW_S_TIMEOUTS, /* sleeps that ended at the deadline */
 	PW_S_RECLAIMS, /* cache pages given back */

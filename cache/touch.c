@@ -75,7 +75,6 @@ static bool fill(struct pw_window *w, int fd, uint64_t cp, bool sequential)
 	}
 	if (resident(w->base + off, len))
 		return true;
-	pw_stat_add(PW_S_FILLS, 1);
 	/* Waits for the pages, and answers with an error where a load would be SIGBUS. */
 	return !pw_sys->madvise(w->base + off, pw_round_up(len, PW_PAGE),
 				MADV_POPULATE_READ);
@@ -85,6 +84,7 @@ static void touch(struct pw_window *w, int fd, uint64_t cp, bool sequential)
 {
 	switch (pw_page_begin(w->id, cp, !w->no_wait)) {
 	case PW_PAGE_MINE:
+		pw_stat_add(PW_S_FILLS, 1);
 		pw_page_end(w->id, cp, fill(w, fd, cp, sequential));
 		break;
 	case PW_PAGE_LATE:
