@@ -158,6 +158,8 @@ FORCE:
 # stay global, and the link hides them; its constructor is dropped, so that it does nothing
 # before the first mallocx; and each reference to a name that the shim exports, or that
 # must not happen inside a host, becomes pw_je_NAME, which shim/jemalloc_libc.c defines.
+# mallctl's name tree loses its relocations: nobody can call mallctl, and they are nine
+# tenths of what the loader would have to do, five pages of it, in every process.
 JEMALLOC_A = $(shell $(CC) -print-file-name=libjemalloc_pic.a)
 # the kernel's, without passing through our own exports
 JE_NAMES := mmap munmap mprotect madvise
@@ -178,12 +180,14 @@ $(B)/jemalloc.o: Makefile
 	@mkdir -p $(@D)
 	@test -f "$(JEMALLOC_A)" || { \
 		echo 'libjemalloc_pic.a is missing: tests/lib/deps build' >&2; exit 1; }
-	$(Q)ld -r -u mallocx -u dallocx $(JEMALLOC_A) -o $@.tmp
+	$(Q)cd $(@D) && $(AR) x $(JEMALLOC_A) ctl.pic.o
+	$(Q)$(OBJCOPY) --remove-relocations=.data.rel.ro.local $(@D)/ctl.pic.o
+	$(Q)ld -r -u mallocx -u dallocx $(@D)/ctl.pic.o $(JEMALLOC_A) -o $@.tmp
 	$(Q)$(OBJCOPY) $(foreach n,$(JE_NAMES),--redefine-sym $(n)=pw_je_$(n)) \
 		--keep-global-symbol=mallocx --keep-global-symbol=dallocx \
 		--remove-section=.init_array --remove-section=.fini_array \
 		--remove-section=.ctors $@.tmp $@
-	$(Q)rm $@.tmp
+	$(Q)rm $@.tmp $(@D)/ctl.pic.o
 
 # An archive, because only an archive's symbols can be hidden by --exclude-libs.
 $(B)/libpw-jemalloc.a: $(B)/jemalloc.o
@@ -244,7 +248,7 @@ export PAGEWELL_BIN := $(abspath $(B)/pagewell)
 export PAGEWELL_DEBUG_LIB := $(abspath $(B)/debug/libpagewell.so)
 export PAGEWELL_TESTS := $(abspath $(T))
 export PAGEWELL_JEMALLOC := $(abspath $(B)/jemalloc.o)
-export CC
+export CC B
 
 # Twice make: what the first installs must be there before the second looks for it.
 check:
