@@ -42,7 +42,9 @@ WARN := -Wall -Wextra -Werror
 COMMON := -std=gnu11 -g $(WARN) -fPIC -fvisibility=hidden -ftls-model=initial-exec \
 	  -fno-plt -pthread
 LIBS := -pthread -ldl
-LDHARD := -Wl,-z,now,-z,relro,-z,noexecstack,-z,nodelete,--as-needed,--hash-style=gnu
+# noseparate-code: two mappings less to make and to take down in every process.
+LDHARD := -Wl,-z,now,-z,relro,-z,noexecstack,-z,nodelete,-z,noseparate-code \
+	  -Wl,--as-needed,--hash-style=gnu
 
 FLAVOURS := release debug asan ubsan tsan
 FLAGS_release := -O2
