@@ -2,9 +2,9 @@
 #include "driver.h"
 #include "files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static void report_path(const struct pw_driver *d, char *path, size_t size)
 static void become(const struct pw_driver *d, const struct pw_prog *p, const char *dir,
 		   bool with_lib)
 {
-	struct rlimit fsize = {p->fsize, p->fsize}, nofile = {1024, 4096};
+	struct rlimit fsize = {p->fsize, RLIM_INFINITY}, nofile = {1024, 4096};
 	struct rlimit none = {0, 0};
 	const char *input = p->input < 0 || !p->file[p->input].there
 				    ? "/dev/null"
@@ -78,7 +78,10 @@ static void become(const struct pw_driver *d, const struct pw_prog *p, const cha
 	umask(022);
 	close_range(0, ~0u, 0);
 	fd = open(input, O_RDONLY);
-	if (fd != 0 || open("out", O_RDWR | O_CREAT | O_TRUNC, 0644) != 1 || dup(1) != 2)
+	if (fd != 0)
+		_exit(124);
+	fd = open("out", O_RDWR | O_CREAT | O_TRUNC, 0644);
+	if (fd != 1 || dup(1) != 2)
 		_exit(124);
 	setrlimit(RLIMIT_NOFILE, &nofile);
 	setrlimit(RLIMIT_CORE, &none);
@@ -94,34 +97,35 @@ static void become(const struct pw_driver *d, const struct pw_prog *p, const cha
 	_exit(124);
 }
 
-/* What the runs under the library say about how much was served. */
-static void collect_reports(struct pw_driver *d)
+static void collect_report(struct pw_driver *d, const char *path)
 {
-	DIR *dir = opendir(d->work);
-	struct dirent *e;
+	FILE *f = fopen(path, "re");
 	char line[256];
 	long n;
 
-	while (dir && (e = readdir(dir))) {
-		int fd;
-		FILE *f;
-
-		if (strncmp(e->d_name, "report.", 7))
-			continue;
-		fd = openat(dirfd(dir), e->d_name, O_RDONLY | O_CLOEXEC);
-		f = fd < 0 ? NULL : fdopen(fd, "r");
-		while (f && fgets(line, sizeof(line), f)) {
-			if (sscanf(line, "hits %ld", &n) == 1)
-				d->hits += n;
-			if (sscanf(line, "seeks %ld", &n) == 1)
-				d->seeks += n;
-		}
-		if (f)
-			fclose(f);
-		unlinkat(dirfd(dir), e->d_name, 0);
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "hits %ld", &n) == 1)
+			d->hits += n;
+		if (sscanf(line, "seeks %ld", &n) == 1)
+			d->seeks += n;
 	}
-	if (dir)
-		closedir(dir);
+	if (f)
+		fclose(f);
+	unlink(path);
+}
+
+/* What the processes of a run under the library say about how much was served. */
+static void collect_reports(struct pw_driver *d)
+{
+	char pattern[256];
+	glob_t found;
+
+	snprintf(pattern, sizeof(pattern), "%s/report.*", d->work);
+	if (glob(pattern, 0, NULL, &found))
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		collect_report(d, found.gl_pathv[i]);
+	globfree(&found);
 }
 
 /* Waits for the first process; true if it ended by itself in time. */
@@ -176,7 +180,7 @@ void pw_driver_run(struct pw_driver *d, const struct pw_prog *p, bool with_lib,
 	if (d->sh->len >= PW_TRACE_MAX - 1)
 		fprintf(to, "\nthe trace is full\n");
 	if (o->late)
-		fprintf(to, "IT DOES NOT END: step %d, turn of @%d\n", d->sh->pc,
+		fprintf(to, "IT DOES NOT END: step %d, turn of @%u\n", d->sh->pc,
 			d->sh->turn);
 	else
 		fprintf(to, "status %x\n", status);

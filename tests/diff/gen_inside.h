@@ -11,7 +11,7 @@ enum holds { NOTHING, REGULAR, OTHER, PIPE, SOCKET };
 
 struct slot {
 	enum holds holds;
-	int8_t file; /* number of a regular file, -1: some file */
+	int file; /* number of a regular file, -1: some file */
 	bool rd, wr;
 };
 

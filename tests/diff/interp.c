@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,7 +66,7 @@ const char *pw_errname(int err)
 
 static void note_step(const struct pw_step *s)
 {
-	size_t left = sizeof(pw_sh->trace) - pw_sh->len;
+	size_t left;
 
 	pw_note("%d ", (int)(s - pw_sh->prog.step));
 	left = sizeof(pw_sh->trace) - pw_sh->len;
@@ -242,7 +243,10 @@ static void final_positions(void)
 void pw_end_process(int how, int status)
 {
 	struct pw_actor *a = &pw_sh->actor[pw_self];
+	/* Under a limit the library writes no report. */
+	struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
 
+	PW_RAW4(SYS_prlimit64, 0, RLIMIT_FSIZE, &none, 0);
 	if (pw_at_end()) {
 		/* What the program sees, then what the kernel is left with. */
 		final_positions();
