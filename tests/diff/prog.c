@@ -242,14 +242,11 @@ int pw_op_group(int op)
 	return ops[op].group;
 }
 
+/* There is an nth word: n is always below pw_op_names. */
 static const char *nth_word(const char *words, int n, size_t *len)
 {
-	while (n-- > 0) {
-		words = strchr(words, ' ');
-		if (!words)
-			return NULL;
-		words++;
-	}
+	while (n-- > 0)
+		words = strchr(words, ' ') + 1;
 	*len = strcspn(words, " ");
 	return words;
 }
