@@ -31,6 +31,7 @@
 #include "cache/stats.h"
 #include "cache/sys.h"
 #include "cache/window.h"
+#include "cache/word.h"
 
 #define PW_VERSION "0.1.0"
 

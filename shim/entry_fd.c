@@ -284,6 +284,7 @@ PW_EXPORT int closedir(DIR *d)
 	return PW_REAL(closedir)(d);
 }
 
+PW_INTERNAL(pw_entry_close, close)
 PW_TWIN(open64, open)
 PW_TWIN(__open, open)
 PW_TWIN(__open64, open)

@@ -282,6 +282,8 @@ PW_EXPORT ssize_t __pread_chk(int fd, void *buf, size_t n, off_t off, size_t buf
 	return pread(fd, buf, n, off);
 }
 
+PW_INTERNAL(pw_entry_read, read)
+PW_INTERNAL(pw_entry_lseek, lseek)
 PW_TWIN(__read, read)
 PW_TWIN(pread64, pread)
 PW_TWIN(__pread64, pread)

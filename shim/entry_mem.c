@@ -135,3 +135,4 @@ PW_EXPORT void *sbrk(intptr_t by)
 }
 
 PW_TWIN(mmap64, mmap)
+PW_TWIN(__sbrk, sbrk)

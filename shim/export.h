@@ -12,4 +12,11 @@
 	__asm__(".globl " #name "\n\t.type " #name ", @function\n\t.set " #name "," \
 		" " #of);
 
+/*
+ * A hidden name, for our own use: a call by the exported one could be bound to somebody
+ * else's definition, and the symbol gate forbids it.
+ */
+#define PW_INTERNAL(name, of) \
+	__asm__(".globl " #name "\n\t.hidden " #name "\n\t.set " #name ", " #of);
+
 #endif

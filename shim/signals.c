@@ -112,16 +112,21 @@ PW_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 }
 
 /* The BSD masks are the low 32 bits. */
+static void widen(int mask, sigset_t *set)
+{
+	sigemptyset(set);
+	for (int sig = 1; sig <= 32; sig++)
+		if (mask >> (sig - 1) & 1)
+			sigaddset(set, sig);
+}
+
 static int mask_32(int how, int mask)
 {
 	sigset_t set;
 	sigset_t old;
 	int was = 0;
 
-	sigemptyset(&set);
-	for (int sig = 1; sig <= 32; sig++)
-		if (mask >> (sig - 1) & 1)
-			sigaddset(&set, sig);
+	widen(mask, &set);
 	if (sigprocmask(how, &set, &old))
 		return -1;
 	for (int sig = 1; sig <= 32; sig++)
@@ -291,6 +296,29 @@ PW_EXPORT int sigsuspend(const sigset_t *mask)
 	return PW_REAL(sigsuspend)(veiled(mask, &room));
 }
 
+/* Waits with one signal let through (X/Open), or with a mask of 32 (BSD). */
+PW_EXPORT int __sigpause(int sig_or_mask, int is_sig)
+{
+	sigset_t set;
+
+	if (!is_sig)
+		widen(sig_or_mask, &set);
+	else if (pthread_sigmask(SIG_BLOCK, NULL, &set) || sigdelset(&set, sig_or_mask))
+		return -1;
+	return sigsuspend(&set);
+}
+
+/* <signal.h> gives the name sigpause to __xpg_sigpause; the symbol of that name is BSD's. */
+__attribute__((used)) int pw_bsd_sigpause(int mask)
+{
+	return __sigpause(mask, 0);
+}
+
+PW_EXPORT int __xpg_sigpause(int sig)
+{
+	return __sigpause(sig, 1);
+}
+
 PW_EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t,
 		    const sigset_t *mask)
 {
@@ -331,6 +359,7 @@ PW_EXPORT int epoll_pwait2(int ep, struct epoll_event *ev, int n,
 	return PW_REAL(epoll_pwait2)(ep, ev, n, t, veiled(mask, &room));
 }
 
+PW_TWIN(sigpause, pw_bsd_sigpause)
 PW_TWIN(__sigaction, sigaction)
 PW_TWIN(bsd_signal, signal)
 PW_TWIN(ssignal, signal)

@@ -8,6 +8,11 @@
 
 #include "shim/io.h"
 
+/* entry_io.c and entry_fd.c: our own read, lseek and close. */
+ssize_t pw_entry_read(int fd, void *buf, size_t n);
+off_t pw_entry_lseek(int fd, off_t off, int whence);
+int pw_entry_close(int fd);
+
 /* struct _IO_jump_t of glibc since 2.1: two words of padding and nineteen functions. */
 #define SLOTS 21u
 
@@ -29,7 +34,8 @@ static bool tracked(const FILE *f)
 
 static ssize_t hook_read(FILE *f, void *buf, ssize_t n)
 {
-	return tracked(f) ? read(f->_fileno, buf, (size_t)n) : libc_read(f, buf, n);
+	return tracked(f) ? pw_entry_read(f->_fileno, buf, (size_t)n)
+			  : libc_read(f, buf, n);
 }
 
 /* libc's own: it loops, and keeps the stream's idea of its offset. */
@@ -48,12 +54,13 @@ static ssize_t hook_write(FILE *f, const void *buf, ssize_t n)
 
 static off64_t hook_seek(FILE *f, off64_t off, int whence)
 {
-	return tracked(f) ? lseek(f->_fileno, off, whence) : libc_seek(f, off, whence);
+	return tracked(f) ? pw_entry_lseek(f->_fileno, off, whence)
+			  : libc_seek(f, off, whence);
 }
 
 static int hook_close(FILE *f)
 {
-	return tracked(f) ? close(f->_fileno) : libc_close(f);
+	return tracked(f) ? pw_entry_close(f->_fileno) : libc_close(f);
 }
 
 struct exchange {

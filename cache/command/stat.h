@@ -3,7 +3,6 @@
 #define PW_COMMAND_STAT_H
 
 #include "cache/pagewell.h"
-#include "cache/word.h"
 
 enum pw_state {
 	PW_ALIVE,
