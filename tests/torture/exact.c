@@ -67,23 +67,24 @@ static int start_reader(uint32_t i, int memory)
 	_exit(127);
 }
 
-/* Waits for all readers; NULL, or how one of them failed. */
-static const char *reap_readers(void)
+/* NULL, or how one of those readers failed that have ended; flags as for waitpid. */
+static const char *reap_readers(int flags)
 {
 	static char why[64];
 	const char *failed = NULL;
 
 	for (uint32_t i = 0; i < readers; i++) {
-		if (reader_pid[i])
-			waitpid(reader_pid[i], &reader_status[i], 0);
+		if (reader_pid[i] &&
+		    waitpid(reader_pid[i], &reader_status[i], flags) == reader_pid[i])
+			reader_pid[i] = 0;
+		if (reader_pid[i] || !reader_status[i])
+			continue;
 		if (WIFSIGNALED(reader_status[i]))
 			snprintf(why, sizeof(why), "a reader died of signal %d",
 				 WTERMSIG(reader_status[i]));
-		else if (WEXITSTATUS(reader_status[i]))
+		else
 			snprintf(why, sizeof(why), "a reader ended with status %d",
 				 WEXITSTATUS(reader_status[i]));
-		else
-			continue;
 		failed = why;
 	}
 	return failed;
@@ -254,18 +255,20 @@ static int write_and_judge(struct exact *x, int memory)
 	}
 	fprintf(stderr, "%s:\n", x->opt.name);
 	why = x->opt.free_seconds ? free_write(x) : steps_run(x);
-	if (why)
+	if (why) {
+		died = reap_readers(WNOHANG);
+		if (died) /* the cause, rather than how it was noticed */
+			why = died;
 		kill_readers();
-	died = reap_readers();
+		reap_readers(0);
+	} else {
+		why = reap_readers(0);
+	}
 	read_reports(pid, &lib);
 	if (x->opt.free_seconds)
 		print_free(x, &lib);
 	else
 		print_turns(x, &lib);
-	if (why && died && !strstr(died, "signal 9"))
-		why = died; /* the cause rather than how it was noticed */
-	if (!why)
-		why = died;
 	return verdict(x, why ? why : judge(x, &lib));
 }
 

@@ -302,16 +302,19 @@ static void check_seek(struct reader *r, struct slot *s, int64_t off, int whence
 	errno = NO_ERRNO;
 	int64_t got = rng_one_in(&r->rng, 2) ? lseek(s->fd, off, whence)
 					     : lseek64(s->fd, off, whence);
+	int err = errno;
+
 	r->x->tally.seeks++;
 	if (got >= 0)
 		s->d->pos = got;
-	if (got == want || (got == -1 && want == -errno))
+	if (got == -1 ? want == -err : got == want && err == NO_ERRNO)
 		return;
 
 	char what[256];
 	snprintf(what, sizeof(what),
-		 "lseek off %lld whence %d: library %lld errno %d, kernel %lld",
-		 (long long)off, whence, (long long)got, errno, (long long)want);
+		 "lseek off %lld whence %d: library %lld%s, kernel %lld", (long long)off,
+		 whence, (long long)(got == -1 ? -err : got),
+		 got >= 0 && err != NO_ERRNO ? " (errno changed)" : "", (long long)want);
 	differs(r, s, what);
 }
 

@@ -667,7 +667,7 @@ static const char *turns_only(struct exact *x)
 		x->note.step = i;
 		turn_give(x, TURN_READER);
 		if (!turn_await_writer_side(x))
-			return "the reader died or hangs";
+			return "the reader hangs";
 		if (x->opt.differ_stop && x->tally.differences)
 			break;
 	}
@@ -689,7 +689,7 @@ const char *steps_run(struct exact *x)
 			break;
 		turn_give(x, TURN_READER);
 		if (!turn_await_writer_side(x))
-			return "the reader died or hangs";
+			return "the reader hangs";
 		if (x->opt.differ_stop && x->tally.differences)
 			break;
 	}
