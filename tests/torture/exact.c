@@ -30,7 +30,7 @@ static pid_t reader_pid[MAX_PROCESSES];
 static int reader_status[MAX_PROCESSES];
 static uint32_t readers;
 static const char *library; /* NULL: none, to test the tester */
-static char report[] = "/tmp/pagewell-exact-report.XXXXXX";
+static char report[512];
 
 /* What the library says of itself at exit, summed over readers. */
 struct served {
@@ -51,7 +51,7 @@ bool reader_is_gone(void)
 
 static int start_reader(uint32_t i, int memory)
 {
-	char fd_arg[16], index_arg[16], report_to[64];
+	char fd_arg[16], index_arg[16], report_to[560];
 	char *argv[] = {"exact", "--reader", fd_arg, "--index", index_arg, NULL};
 
 	snprintf(fd_arg, sizeof(fd_arg), "%d", memory);
@@ -125,7 +125,7 @@ static void add_report(const char *path, struct served *sum)
 
 static void read_reports(const pid_t *pid, struct served *sum)
 {
-	char path[64];
+	char path[560];
 
 	for (uint32_t i = 0; i < readers; i++) {
 		snprintf(path, sizeof(path), "%s/%d", report, pid[i]);
@@ -243,8 +243,10 @@ static int write_and_judge(struct exact *x, int memory)
 {
 	pid_t pid[MAX_PROCESSES];
 	struct served lib = {0};
-	const char *why, *died;
+	const char *why, *died, *tmpdir = getenv("TMPDIR");
 
+	snprintf(report, sizeof(report), "%s/pagewell-exact-report.XXXXXX",
+		 tmpdir && *tmpdir ? tmpdir : "/tmp");
 	if (!mkdtemp(report))
 		return verdict(x, "can't make a directory for reports");
 	readers = x->opt.free_seconds ? x->opt.readers : 1;
