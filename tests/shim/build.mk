@@ -1,0 +1,1 @@
+$(T)/shim/static_reader: TEST_LIBS += -static
