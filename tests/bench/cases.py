@@ -30,6 +30,7 @@ TARGETS = {
     "open-10reads-close": ("cost", None, None),
     "startup":          ("ms", 0.15, 0.10),
     "startup-cpu":      ("ms", 0.15, 0.10),
+    "startup-empty*":   ("ms", None, None),
     "dd-1":             ("speed", 2.0, None),
     "dd-512":           ("speed", 1.8, 2.1),
     "dd-4096":          ("speed", 1.1, 1.25),
@@ -51,13 +52,15 @@ GROUPS = {
               "process. The floor is memcpy of the same bytes from a mapping."),
     "harm": ("What it costs where there is nothing to gain",
              "Calls that the library must look at but cannot make faster."),
-    "start": ("Start-up", "Starting /bin/true and waiting for it, many times."),
+    "start": ("Start-up", "Starting /bin/true and waiting for it, many times. An "
+              "empty library in the same place shows the loader's own share."),
     "commands": ("Whole programs", "The elapsed time of unmodified programs from start "
                  "to end, on files in the page cache; their outputs are compared."),
     "parallel": ("Many readers of one file", "n dd processes read the same 256 MiB at once "
                  "(64 MiB at 512 bytes); hot: in the page cache, cold: dropped from it."),
-    "words": ("Page words", "n dd processes read one cold file with the library, without "
-              "and with its shared segment: what the page words cost or save."),
+    "words": ("Page words", "n dd processes read one cold file (64 MiB at 512 bytes, "
+              "256 MiB at 64 KiB) with the library, without and with its shared segment: "
+              "what the page words cost or save, and how often a page was filled."),
 }
 
 HARM = ("lseek-end", "nowitness-64", "write-512-null", "write-512-file",
@@ -99,10 +102,10 @@ def target_of(name):
 class Bench:
     """The programs, the input files and the library that the cases are made of."""
 
-    def __init__(self, here, work, percall, startup, drop_caches):
+    def __init__(self, here, work, percall, startup, empty, drop_caches):
         self.here, self.work = here, work
-        self.percall, self.startup = percall, startup
-        self.drop_caches, self.started = drop_caches, None
+        self.percall, self.startup, self.empty = percall, startup, empty
+        self.drop_caches, self.started = drop_caches, {}
         self.small = os.path.join(work, "data64")
         self.large = os.path.join(work, "data256")
         self.lines = os.path.join(work, "lines")
@@ -134,23 +137,28 @@ class Bench:
 
     # ---- start-up ----
 
-    def startup_pairs(self, first):
-        """One run of the program gives both cases their figures."""
-        def pairs(sides, rounds):
-            if not self.started:
-                argv = [self.startup, sides[1].lib or "-", str(70 * rounds), "/bin/true"]
-                _, _, out = spawn([argv], sides[0], self.out)
-                self.started = [[float(us) / 1000 for us in line.split()]
-                                for line in out.splitlines()]
-            return ([Took(row[first]) for row in self.started],
-                    [Took(row[first + 1]) for row in self.started])
+    def startup_pairs(self, first, lib=None):
+        """One run of the program gives the two cases of one library their figures."""
+        def pairs(sides, rounds, budget_s):
+            if lib not in self.started:
+                argv = [self.startup, lib or sides[1].lib or "-", str(70 * rounds),
+                        str(budget_s), "/bin/true"]
+                knobs = {k: v for k, v in sides[1].env.items() if k.startswith("PAGEWELL_")}
+                _, _, out = spawn([argv], sides[0].but(**knobs), self.out)
+                self.started[lib] = [[float(us) / 1000 for us in line.split()]
+                                     for line in out.splitlines()]
+            rows = self.started[lib]
+            return [Took(r[first]) for r in rows], [Took(r[first + 1]) for r in rows]
         return pairs
 
     def starts(self):
-        yield Case("startup", "start", "/bin/true, elapsed",
-                   pairs_itself=self.startup_pairs(0))
-        yield Case("startup-cpu", "start", "/bin/true, its processor time",
-                   pairs_itself=self.startup_pairs(2))
+        for suffix, what, lib in (("", "", None),
+                                  ("-empty", " with an empty library", self.empty)):
+            yield Case("startup" + suffix, "start", f"/bin/true{what}, elapsed",
+                       pairs_itself=self.startup_pairs(0, lib))
+            yield Case(f"startup{suffix}-cpu", "start",
+                       f"/bin/true{what}, its processor time",
+                       pairs_itself=self.startup_pairs(2, lib))
 
     # ---- whole programs ----
 
@@ -207,8 +215,10 @@ class Bench:
     # ---- page words ----
 
     def words(self):
-        for n in (1, 4, 16, 64):
-            yield WordsCase(self, n)
+        for bs, file, many in (("512", self.small, (1, 4, 16)),
+                               ("64K", self.large, (1, 4, 16, 64))):
+            for n in many:
+                yield WordsCase(self, n, bs, file)
 
 
 class WordsCase(Case):
@@ -219,10 +229,10 @@ class WordsCase(Case):
     needs_library = True
     few = 3
 
-    def __init__(self, bench, n):
-        super().__init__(f"words-{n}", "words", f"{n} × dd bs=64K, cold, page words")
-        self.bench, self.n = bench, n
-        self.read = bench.readers(n, "64K", bench.large, True)
+    def __init__(self, bench, n, bs, file):
+        super().__init__(f"words-{bs.lower()}-{n}", "words", f"{n} × dd bs={bs}, cold")
+        self.bench, self.file = bench, file
+        self.read = bench.readers(n, bs, file, True)
 
     def sides(self, plain, loaded):
         self.segment = os.path.join("/dev/shm", f"pagewell-bench-words-{os.getpid()}")
@@ -244,11 +254,12 @@ class WordsCase(Case):
         total, reports = {}, glob.glob(self.reports + "*")
         for path in reports:
             with open(path) as f:
-                for name, n in re.findall(r"(?m)^\s*(fills|waits)\s+(\d+)\s*$", f.read()):
-                    total[name] = total.get(name, 0) + int(n)
+                said = re.findall(r"(?m)^(fills|waits|timeouts) (\d+)$", f.read())
+            for name, n in said:
+                total[name] = total.get(name, 0) + int(n)
         if not reports:
             return None
-        total["pages"] = os.path.getsize(self.bench.large) // CACHE_PAGE
+        total["pages"] = os.path.getsize(self.file) // CACHE_PAGE
         total["reports"] = len(reports)
         return total
 

@@ -38,11 +38,15 @@ def _commit(top):
     return f"{commit}{', changed since' if changed else ''}" if commit else "unknown"
 
 
+def _built(lib):
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(os.path.getmtime(lib)))
+
+
 def describe(costs, data, work, lib, top):
     fs = _said("findmnt", "-no", "FSTYPE", "-T", work) or "unknown"
     about = {
         "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
-        "library": lib or "none: plain against plain",
+        "library": f"{lib}, built {_built(lib)}" if lib else "none: plain against plain",
         "commit": _commit(top),
         "processor": _first("/proc/cpuinfo", "model name"),
         "processors": os.cpu_count(),

@@ -92,8 +92,9 @@ def spawn(commands, side, out_path):
         with open(out_path + ".err", "rb") as f:
             said = f.read(300).decode("utf-8", "replace").strip()
         how = f"signal {-bad}" if bad < 0 else f"status {bad}"
-        raise Failed(f"{os.path.basename(commands[0][0])} ended with {how}"
-                     f"{' with the library' if side.lib else ''}{': ' + said if said else ''}")
+        whose = " with the library" if side.lib else ""
+        raise Failed(f"{os.path.basename(commands[0][0])} ended with {how}{whose}"
+                     + (f": {said}" if said else ""))
     with open(out_path, "rb") as f:
         return wall, cpu, f.read()
 
@@ -139,7 +140,7 @@ def measure(case, plain, loaded, at_least, at_most, budget_s):
     a, b, floors, outs = [], [], [], set()
 
     if case.pairs_itself:
-        a, b = case.pairs_itself(sides, at_most)
+        a, b = case.pairs_itself(sides, at_most, budget_s)
         return a, b, floors
     if case.warm:
         for side in sides:

@@ -5,7 +5,7 @@ import json
 import statistics
 
 import chart
-from cases import CACHE_PAGE, GROUPS
+from cases import GROUPS
 from pairs import noise, spread
 
 LEGEND = """\
@@ -132,13 +132,16 @@ def beside_name(group):
 
 def asides(r):
     """What else the case has found out, a line each."""
-    for c in r.counts[:1]:
-        fills = [n.get("fills", 0) for n in r.counts]
-        waits = [n.get("waits", 0) for n in r.counts]
-        yield (f"{c['pages']} cache pages of {CACHE_PAGE >> 10} KiB: fills "
-               f"{min(fills)} to {max(fills)}, waits {min(waits)} to {max(waits)} "
-               f"({c['reports']} reports)")
-    if r.case.needs_library and not r.counts:
+    if r.counts:
+        fills = [c.get("fills", 0) for c in r.counts]
+        waits = [c.get("waits", 0) for c in r.counts]
+        late = sum(c.get("timeouts", 0) for c in r.counts)
+        pages = r.counts[0]["pages"]
+        once = ("none was read through a window" if not max(fills) else
+                "each once at most" if max(fills) <= pages else "SOME MORE THAN ONCE")
+        yield (f"{pages} cache pages: fills {min(fills)} to {max(fills)}, {once};"
+               f" waits {min(waits)} to {max(waits)}, {late} of them in all timed out")
+    elif r.case.needs_library:
         yield "no report was written: fills and waits unknown"
 
 
@@ -239,7 +242,8 @@ def html_row(r):
         return (f'<tr><td>{esc(case.name)}</td><td class="left">{esc(case.what)}</td>'
                 f'<td class="left" colspan="7">{r.state}: {esc(r.why)}</td></tr>')
     cells = [amount(r.median_a, case.unit), amount(r.median_b, case.unit),
-             figure(case.kind, r.spread["median"]), range_of(r), beside(r), percent(r.noise)]
+             figure(case.kind, r.spread["median"]), range_of(r), beside(r),
+             percent(r.noise)]
     note = "".join(f'<br><span class="note">{esc(x)}</span>' for x in asides(r))
     return (f'<tr><td>{esc(case.name)}</td><td class="left">{esc(case.what)}{note}</td>'
             + "".join(f"<td>{esc(c)}</td>" for c in cells)

@@ -1,10 +1,11 @@
 /*
  * How much later a program is done because the library was loaded into it.
  *
- *	startup LIB PAIRS PROGRAM [ARG]...
+ *	startup LIB PAIRS SECONDS PROGRAM [ARG]...
  *
- * Starts PROGRAM and waits for it, in turn without and with LD_PRELOAD=LIB, PAIRS times,
- * and prints a line of four figures in microseconds for each pair: time on the wall
+ * Starts PROGRAM and waits for it, in turn without and with LD_PRELOAD=LIB, PAIRS times
+ * but not for longer than SECONDS, and prints a line of four figures in microseconds for
+ * each pair: time on the wall
  * without and with, the child's processor time without and with. The difference is some
  * hundredths of a millisecond in about one, so it needs many pairs and a parent that
  * costs nothing: hence not the driver's own spawning. The processor time is there because
@@ -70,10 +71,11 @@ static struct pw_took pw_start(char **argv, char **env)
 int main(int argc, char **argv)
 {
 	char *preload, **plain, **loaded;
-	int n = 0, pairs;
+	int n = 0, pairs, seconds;
+	double until;
 
-	if (argc < 4 || (pairs = atoi(argv[2])) <= 0) {
-		fprintf(stderr, "usage: startup LIB PAIRS PROGRAM [ARG]...\n");
+	if (argc < 5 || (pairs = atoi(argv[2])) <= 0 || (seconds = atoi(argv[3])) <= 0) {
+		fprintf(stderr, "usage: startup LIB PAIRS SECONDS PROGRAM [ARG]...\n");
 		return 2;
 	}
 	unsetenv("LD_PRELOAD");
@@ -87,9 +89,10 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "-") != 0)
 		loaded[n] = preload;
 	/* The first starts bring program and libraries into the page cache. */
-	for (int i = -5; i < pairs; i++) {
-		struct pw_took without = pw_start(argv + 3, plain);
-		struct pw_took with = pw_start(argv + 3, loaded);
+	until = pw_now() + seconds * 1e6;
+	for (int i = -5; i < pairs && (i < 1 || pw_now() < until); i++) {
+		struct pw_took without = pw_start(argv + 4, plain);
+		struct pw_took with = pw_start(argv + 4, loaded);
 
 		if (i >= 0)
 			printf("%.1f %.1f %.1f %.1f\n", without.wall, with.wall,
