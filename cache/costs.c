@@ -8,6 +8,15 @@
 #define PAGES 64u
 #define BYTES (PAGES * PW_PAGE)
 
+/* On a busy machine a reading may be many times too large, never too small: the first few
+ * processes measure, and the smallest counts. */
+#define ROUNDS 4u
+
+static uint32_t smaller(uint32_t known, uint32_t now)
+{
+	return known && known < now ? known : now;
+}
+
 static struct pw_costs costs;
 static uint32_t costs_known;
 
@@ -92,9 +101,15 @@ const struct pw_costs *pw_costs(void)
 		c.call = pw_load_relaxed(&s->head->cost_call);
 		c.touch = pw_load_relaxed(&s->head->cost_touch);
 	}
-	if (!c.map) {
-		measure(&c);
+	if (!c.map || pw_load_relaxed(&s->head->cost_rounds) < ROUNDS) {
+		struct pw_costs now = {0};
+
+		measure(&now);
+		c.call = smaller(c.call, now.call);
+		c.touch = smaller(c.touch, now.touch);
+		c.map = smaller(c.map, now.map);
 		if (s) {
+			pw_add_relaxed(&s->head->cost_rounds, 1);
 			pw_store_relaxed(&s->head->cost_call, c.call);
 			pw_store_relaxed(&s->head->cost_touch, c.touch);
 			pw_store_release(&s->head->cost_map, c.map);

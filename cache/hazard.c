@@ -11,23 +11,11 @@ static struct pw_reader first[16];
 static struct pw_reader *head; /* push only, by CAS */
 static uint32_t first_used;    /* how many of first[] were handed out; only grows */
 
-/*
- * A slot whose frame lies deeper than ours on the same stack belongs to a call that was
- * left by a jump out of a signal handler: it will not come back, and its slot is free. On
- * an alternate stack (which may be an array in some outer frame of the normal one) depth
- * says nothing, so there a filled slot is always taken for live. This is the rare path: a
- * handler that reads, and that interrupted a hit.
- */
-struct pw_hazard *pw_hazard_nested(struct pw_reader *r, uintptr_t frame)
+struct pw_hazard *pw_hazard_nested(struct pw_reader *r)
 {
-	bool comparable = !pw_sys->on_altstack();
-
-	for (int i = 0; i < PW_HAZARD_DEPTH; i++) {
-		struct pw_hazard *s = &r->slot[i];
-
-		if (!pw_load_relaxed(&s->obj) || (comparable && s->frame < frame))
-			return s;
-	}
+	for (int i = 0; i < PW_HAZARD_DEPTH; i++)
+		if (!pw_load_relaxed(&r->slot[i].obj))
+			return &r->slot[i];
 	return NULL;
 }
 

@@ -55,10 +55,21 @@ void pw_readers_reset(struct pw_reader *mine);
 /* Is obj named in any slot? Call after a full fence (step 5 above). */
 bool pw_hazard_held(const void *obj);
 
-/* Slot for a call that interrupted another of the same thread, or NULL: all in use. */
-struct pw_hazard *pw_hazard_nested(struct pw_reader *r, uintptr_t frame);
+/* An empty slot other than the first, for a call that interrupted another of the same
+ * thread, or NULL: all in use. */
+struct pw_hazard *pw_hazard_nested(struct pw_reader *r);
 
-/* Where the caller's stack is, for pw_hazard_nested(); no frame pointer is forced on it. */
+/* Is any slot of the calling thread's record filled? */
+static inline bool pw_reader_busy(const struct pw_reader *r)
+{
+	bool busy = false;
+
+	for (int i = 0; i < PW_HAZARD_DEPTH; i++)
+		busy |= pw_load_relaxed(&r->slot[i].obj) != NULL;
+	return busy;
+}
+
+/* Where the caller's stack is; no frame pointer is forced on it. */
 static inline uintptr_t pw_stack_now(void)
 {
 	uintptr_t sp;
@@ -103,7 +114,7 @@ static inline struct pw_hazard *pw_hazard_enter(struct pw_reader *r, const void 
 	struct pw_hazard *s = &r->slot[0];
 
 	if (pw_unlikely(pw_load_relaxed(&s->obj) != NULL)) {
-		s = pw_hazard_nested(r, pw_stack_now());
+		s = pw_hazard_nested(r);
 		if (!s)
 			return NULL;
 	}

@@ -61,9 +61,9 @@ struct pw_shm_head {
 	uint32_t words_at, words;
 	uint32_t files_at, files;
 	uint32_t slots_at, slots;
-	/* This machine's costs in ns, measured once: 0 until then (cache/costs.h). */
+	/* This machine's costs in ns: 0 until measured (cache/costs.h). */
 	uint32_t cost_call, cost_touch, cost_map;
-	uint32_t spare;
+	uint32_t cost_rounds; /* how often they were measured */
 	/* Sums of the processes that have ended. Added to atomically. */
 	uint64_t past[12];
 };

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
@@ -132,13 +131,6 @@ static long k_kill(int pid, int sig)
 	return pw_syscall2(SYS_kill, pid, sig);
 }
 
-static bool k_on_altstack(void)
-{
-	stack_t st = {0};
-
-	return !pw_syscall2(SYS_sigaltstack, NULL, &st) && (st.ss_flags & SS_ONSTACK);
-}
-
 /* The vDSO's clock; no interposable name, no errno on success. */
 static int64_t k_now_ns(void)
 {
@@ -170,7 +162,6 @@ const struct pw_sys pw_sys_kernel = {
 	.getrlimit = k_getrlimit,
 	.sysinfo = k_sysinfo,
 	.kill = k_kill,
-	.on_altstack = k_on_altstack,
 	.now_ns = k_now_ns,
 };
 

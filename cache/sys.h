@@ -38,8 +38,6 @@ struct pw_sys {
 	long (*getrlimit)(int what, uint64_t *cur);
 	long (*sysinfo)(struct sysinfo *si);
 	long (*kill)(int pid, int sig);
-	/* Does the calling thread run on its alternate signal stack? */
-	bool (*on_altstack)(void);
 	int64_t (*now_ns)(void);
 };
 

@@ -198,8 +198,18 @@ void pw_window_retire(struct pw_window *w, bool dead)
 	pw_window_finish(w);
 }
 
+void pw_window_abandon(struct pw_hazard *s)
+{
+	struct pw_window *w = (struct pw_window *)(uintptr_t)pw_load_relaxed(&s->obj);
+
+	if (w)
+		pw_window_leave(s, w);
+}
+
 void pw_window_doubt(struct pw_window *w, enum pw_hit why, uint64_t hits)
 {
+	if (why != PW_MISS_FAULT && why != PW_MISS_WITNESS)
+		return;
 	pw_stat_add(PW_S_DOUBTS, 1);
 	if (why == PW_MISS_FAULT) {
 		/* Shorter than we thought, or unreadable. The next real read will tell. */
@@ -207,8 +217,6 @@ void pw_window_doubt(struct pw_window *w, enum pw_hit why, uint64_t hits)
 		pw_store_relaxed(&w->hold, 4);
 		return;
 	}
-	if (why != PW_MISS_WITNESS)
-		return;
 	if (hits - w->hits_mark > 32ULL * w->doubts)
 		w->doubts = 0;
 	w->hits_mark = hits;

@@ -24,8 +24,6 @@ ssize_t __pread_chk(int fd, void *buf, size_t n, off_t off, size_t buflen);
 int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *t,
 		const sigset_t *mask, size_t fdslen);
 void __chk_fail(void) __attribute__((noreturn));
-int __sigpause(int sig_or_mask, int is_sig);
-int __xpg_sigpause(int sig);
 sighandler_t sysv_signal(int sig, sighandler_t handler);
 
 #endif

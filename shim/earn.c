@@ -6,6 +6,7 @@
 #include "shim/guard.h"
 #include "shim/life.h"
 #include "shim/pos.h"
+#include "shim/signals.h"
 #include "shim/thread.h"
 
 /* The look costs one fstat, a tenth of what has been spent by then. */
@@ -57,6 +58,9 @@ static void open_window(struct pw_handle *h, int fd)
 	uint64_t saved;
 	int err = -EPERM;
 
+	pw_signals_ask(); /* a handler under a mask we could not see must not begin this */
+	if (!pw_me.serving)
+		return;
 	pw_block_signals(&saved);
 	if (!pw_sys->fstat(fd, &st) && pw_place_served(fd, &st) && pw_guard_install())
 		err = pw_window_open(&h->win, fd,

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "shim/export.h"
@@ -68,29 +69,13 @@ PW_EXPORT int creat(const char *path, mode_t mode)
 	return fd;
 }
 
-/*
- * With several threads the entry goes before the number does, position given back: another
- * thread may get the number at once. With one thread the window goes first, then the
- * number, then the entry: a handler that comes in between finds either the file with its
- * position, or a closed number; and no lseek is spent on a position nobody needs.
- */
+/* The window and the entry go before the number does: another thread, or a handler that
+ * then jumps away, may find the number in other hands as soon as it is closed. */
 PW_EXPORT int close(int fd)
 {
-	uint64_t entry = pw_fd_entry(fd);
-	struct pw_handle *h = pw_fd_handle(entry);
-	int ret;
-
-	if (!h || !pw_alive() || pw_me.vforked)
-		return PW_REAL(close)(fd);
-	if (!pw_single_threaded()) {
+	if (pw_fd_handle(pw_fd_entry(fd)))
 		pw_drop(fd);
-		return PW_REAL(close)(fd);
-	}
-	if (pw_load_relaxed(&h->refs) == 1 && pw_window_is_open(&h->win))
-		pw_window_retire(&h->win, false);
-	ret = PW_REAL(close)(fd);
-	pw_fd_clear(fd, entry);
-	return ret;
+	return PW_REAL(close)(fd);
 }
 
 static void drop_one(int fd, uint64_t entry)
@@ -271,7 +256,8 @@ PW_EXPORT int fclose(FILE *f)
 
 PW_EXPORT FILE *fdopen(int fd, const char *mode)
 {
-	if (!pw_stdio_hooked())
+	/* "m": a stream that maps, behind other tables than those that were hooked. */
+	if (!pw_stdio_hooked() || strchr(mode, 'm'))
 		pw_untrack(fd);
 	return PW_REAL(fdopen)(fd, mode);
 }

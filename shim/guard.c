@@ -59,24 +59,16 @@ static void really_default(int sig)
 	PW_REAL(sigaction)(sig, &dfl, NULL);
 }
 
-static void hand_on(int sig, siginfo_t *si, ucontext_t *uc)
+static void hand_on(int sig, siginfo_t *si, void *uc)
 {
 	bool fault = si->si_code > 0 && si->si_code != SI_KERNEL;
 	struct sigaction act;
+	bool was;
 
 	app_get(&act);
-	if (pw_me.bus_told_blocked && !fault) {
-		/* The program believes it blocked: now it is, and the signal waits. */
-		sigaddset(&uc->uc_sigmask, SIGBUS);
-		pw_me.bus_blocked = true;
-		pw_thread_update();
-		requeue(sig, si);
-		return;
-	}
 	if (act.sa_handler == SIG_IGN && !fault)
 		return;
-	if (pw_me.bus_told_blocked || act.sa_handler == SIG_IGN ||
-	    act.sa_handler == SIG_DFL) {
+	if (act.sa_handler == SIG_IGN || act.sa_handler == SIG_DFL) {
 		/* The kernel's default, by the kernel: a fault comes again on return, and
 		 * finds no handler; anything else is sent again. */
 		really_default(sig);
@@ -93,18 +85,16 @@ static void hand_on(int sig, siginfo_t *si, ucontext_t *uc)
 	/* Mask, stack and restarting are the kernel's work: our handler is installed with
 	 * the program's own flags and mask. While its handler runs SIGBUS is blocked, so
 	 * no hits: a fault would kill. */
-	if (!(act.sa_flags & SA_NODEFER)) {
-		pw_me.in_bus_handler++;
-		pw_thread_update();
-	}
+	was = pw_me.bus_blocked;
+	if (!(act.sa_flags & SA_NODEFER) || sigismember(&act.sa_mask, SIGBUS) == 1)
+		pw_me.bus_blocked = true;
+	pw_thread_update();
 	if (act.sa_flags & SA_SIGINFO)
 		act.sa_sigaction(sig, si, uc);
 	else
 		act.sa_handler(sig);
-	if (!(act.sa_flags & SA_NODEFER)) {
-		pw_me.in_bus_handler--;
-		pw_thread_update();
-	}
+	pw_me.bus_blocked = was;
+	pw_thread_update();
 }
 
 static void on_sigbus(int sig, siginfo_t *si, void *ctx)
@@ -124,18 +114,25 @@ static void on_sigbus(int sig, siginfo_t *si, void *ctx)
 	errno = saved;
 }
 
-/* Ours in the program's clothes. */
-static int put(const struct sigaction *act)
+/*
+ * Ours in the program's clothes: its flags and mask, so that the kernel does the rest. What
+ * the kernel made of them (it drops flags and signals it does not know, and libc adds its
+ * restorer) is what the program will be told, but for the handler and what is ours.
+ */
+static int put(const struct sigaction *act, struct sigaction *as_kept)
 {
+	int own = act->sa_handler == SIG_DFL ? SA_ONSTACK | SA_SIGINFO : SA_SIGINFO;
+	int theirs = own | (int)SA_RESETHAND;
 	struct sigaction ours = *act;
 
-	if (act->sa_handler == SIG_DFL) {
-		memset(&ours, 0, sizeof(ours));
-		ours.sa_flags = SA_ONSTACK;
-	}
-	ours.sa_flags = (ours.sa_flags & ~SA_RESETHAND) | SA_SIGINFO;
+	ours.sa_flags = (ours.sa_flags & ~(int)SA_RESETHAND) | own;
 	ours.sa_sigaction = on_sigbus;
-	return PW_REAL(sigaction)(SIGBUS, &ours, NULL);
+	if (PW_REAL(sigaction)(SIGBUS, &ours, NULL) ||
+	    PW_REAL(sigaction)(SIGBUS, NULL, as_kept))
+		return -1;
+	as_kept->sa_sigaction = act->sa_sigaction;
+	as_kept->sa_flags = (as_kept->sa_flags & ~theirs) | (act->sa_flags & theirs);
+	return 0;
 }
 
 bool pw_guard_installed(void)
@@ -152,8 +149,10 @@ bool pw_guard_install(void)
 	if (ok && now.sa_sigaction != on_sigbus) {
 		ok = now.sa_handler != SIG_IGN;
 		if (ok) {
-			app_set(&now);
-			ok = !put(&now);
+			struct sigaction kept;
+
+			app_set(&now); /* before the handler that reads it */
+			ok = !put(&now, &kept);
 			pw_store_release(&installed, ok);
 		}
 	}
@@ -176,8 +175,12 @@ int pw_guard_sigaction(const struct sigaction *set, struct sigaction *old)
 			pw_store_release(&installed, 0);
 			err = PW_REAL(sigaction)(SIGBUS, set, NULL);
 		} else {
+			struct sigaction kept;
+
 			app_set(set);
-			err = put(set);
+			err = put(set, &kept);
+			if (!err)
+				app_set(&kept);
 		}
 		pw_restore_signals(&mask);
 	}

@@ -1,8 +1,8 @@
 /*
  * hooks.c - see hooks.h. A hook changes nothing the caller can see: no argument, no errno.
- * It cannot come back after the call, so what it gives back it gives back for good; what
- * must end with the call (the gate, SIGBUS blocked for the child to inherit) is ended by the
- * thread's next call that gets here or to pw_hold().
+ * It cannot come back after the call, so what it gives back it gives back for good; the
+ * gate, which must be lowered after the call, is lowered by the thread's next call that gets
+ * here or to pw_hold().
  */
 #include "shim/hooks.h"
 
@@ -20,6 +20,7 @@
 
 #include "shim/dest.h"
 #include "shim/io.h"
+#include "shim/jump.h"
 #include "shim/life.h"
 #include "shim/numbers.h"
 #include "shim/pos.h"
@@ -38,7 +39,6 @@ void pw_thread_settle(void)
 		return;
 	pw_me.unsettled = false;
 	pw_gate_lower();
-	pw_signals_after_child();
 }
 
 /* A child or a successor is about to share our descriptions. */
@@ -48,9 +48,10 @@ static void hook_share_all(const long *a)
 	if (!pw_alive() || pw_me.vforked)
 		return;
 	if (!gate_held()) {
+		/* The record's end, at the thread's, lowers the gate if no call does. */
+		(void)pw_thread_reader();
 		pw_gate_raise();
 		pw_me.unsettled = true;
-		pw_signals_before_child();
 	}
 	pw_share_all();
 }
@@ -65,8 +66,21 @@ static void hook_fd_1(const long *a)
 	pw_share_fd((int)a[0]);
 }
 
-static void hook_fd_2(const long *a)
+static void hook_fd_3(const long *a)
 {
+	pw_share_fd((int)a[2]);
+}
+
+/* Written by libc itself, past the stream, to a copy of the number or with writev. */
+static void hook_stderr(const long *a)
+{
+	(void)a;
+	pw_share_fd(2);
+}
+
+static void hook_fd_1_2(const long *a)
+{
+	pw_share_fd((int)a[0]);
 	pw_share_fd((int)a[1]);
 }
 
@@ -76,10 +90,11 @@ static void hook_fd_1_3(const long *a)
 	pw_share_fd((int)a[2]);
 }
 
-/* FIONREAD of a regular file is its size less the position. Others do not use it. */
+/* FIONREAD of a regular file is its size less the position, and the old calls to reserve
+ * and punch ('X', from XFS) take ranges relative to it. Others do not use it. */
 static void hook_ioctl(const long *a)
 {
-	if ((unsigned long)a[1] == FIONREAD)
+	if ((unsigned long)a[1] == FIONREAD || _IOC_TYPE((unsigned long)a[1]) == 'X')
 		pw_share_fd((int)a[0]);
 }
 
@@ -109,6 +124,14 @@ static void hook_prctl(const long *a)
 {
 	if (a[0] == PR_SET_SECCOMP || a[0] == PR_SET_MM)
 		pw_step_aside();
+}
+
+/* From now on a page's writability can change without a call (pkey_set). */
+static void hook_pkey(const long *a)
+{
+	(void)a;
+	if (pw_alive())
+		pw_dest_close();
 }
 
 static void hook_threads(const long *a)
@@ -156,10 +179,7 @@ static void hook_login_tty(const long *a)
 	pw_drop((int)a[0]);
 }
 
-/*
- * SIGBUS waited for is SIGBUS that must stay blocked for real: no more windows. The set may
- * be a bad pointer, so the kernel reads it.
- */
+/* What a pointer argument points at, which may be nothing: so the kernel reads it. */
 static bool copy_in(void *to, const void *from, size_t n)
 {
 	struct iovec local = {to, n};
@@ -169,26 +189,20 @@ static bool copy_in(void *to, const void *from, size_t n)
 			   1, 0) == (long)n;
 }
 
-static void waits_for(const void *set)
+/* A jump may bring back a mask that was saved while SIGBUS was blocked. */
+static void hook_context(const long *a)
 {
-	uint64_t mask;
-
-	if (!set || !pw_alive() || pw_me.vforked)
-		return;
-	if (copy_in(&mask, set, sizeof(mask)) && !(mask >> (SIGBUS - 1) & 1))
-		return;
-	pw_windows_forbid();
-	pw_signals_really_block();
+	(void)a;
+	if (pw_signals_ever_blocked() && pw_alive() && !pw_me.vforked)
+		pw_signals_doubt();
 }
 
-static void hook_sigset_1(const long *a)
+/* Also, it may leave calls of ours behind that a signal handler had interrupted. */
+static void hook_jump(const long *a)
 {
-	waits_for((const void *)a[0]);
-}
-
-static void hook_sigset_2(const long *a)
-{
-	waits_for((const void *)a[1]);
+	hook_context(a);
+	if (pw_alive() && !pw_me.vforked)
+		pw_abandon_calls(pw_jump_target((const void *)a[0]));
 }
 
 /* Descriptors travel in control data; without any, nothing is shared. */
@@ -239,7 +253,7 @@ static void hook_syscall(const long *a)
 		pw_share_fd((int)arg[0]);
 		break;
 	case SYS_sendfile:
-		pw_share_fd((int)arg[1]);
+		hook_fd_1_2(arg);
 		break;
 	case SYS_splice:
 	case SYS_copy_file_range:
@@ -286,14 +300,13 @@ static void hook_syscall(const long *a)
 	case SYS_brk:
 	case SYS_shmat:
 	case SYS_shmdt:
+	case SYS_pkey_alloc:
 		/* The table cannot be voided after the call as well; so it stays void. */
 		pw_dest_close();
 		break;
 	case SYS_rt_sigaction:
 	case SYS_rt_sigprocmask:
 	case SYS_rt_sigsuspend:
-	case SYS_rt_sigtimedwait:
-	case SYS_signalfd4:
 	case SYS_ppoll:
 	case SYS_pselect6:
 	case SYS_epoll_pwait:
@@ -389,7 +402,6 @@ int pw_vfork_prepare(void)
 	pw_thread_settle();
 	pw_gate_raise();
 	pw_share_all();
-	pw_signals_before_child();
 	pw_block_signals(&pw_me.vfork_mask);
 	return 1;
 }
@@ -404,7 +416,6 @@ int pw_vfork_after(int result, int ours)
 		pw_thread_update();
 		pw_restore_signals(&mask);
 		if (result) {
-			pw_signals_after_child();
 			pw_gate_lower();
 		}
 	}

@@ -8,6 +8,7 @@
 #include "shim/earn.h"
 #include "shim/pos.h"
 #include "shim/real.h"
+#include "shim/signals.h"
 
 bool pw_hold(struct pw_held *x, int fd)
 {
@@ -22,6 +23,8 @@ bool pw_hold(struct pw_held *x, int fd)
 		if (!pw_fd_handle(x->entry) || !pw_alive() || pw_me.vforked)
 			return false;
 		r = pw_thread_reader();
+		if (r && pw_unlikely(pw_me.bus_blocked))
+			pw_signals_slow();
 		x->slot = r ? pw_hazard_enter(r, pw_fd_handle(x->entry)) : NULL;
 		if (!x->slot) {
 			/* Handlers nested too deep, or no memory for a record. What can
@@ -152,6 +155,7 @@ ssize_t pw_read_slow(int fd, void *buf, size_t n)
 		uint64_t off = pw_pos_value(p);
 		uint64_t gen;
 		ssize_t got;
+		int saved;
 
 		if (!pw_pos_ours(p)) {
 			bool adopted = pw_earn_call(x.h, fd) && pw_pos_adopt(x.h, fd);
@@ -171,7 +175,16 @@ ssize_t pw_read_slow(int fd, void *buf, size_t n)
 			return (ssize_t)n;
 		}
 		gen = pw_dest_begin();
+		saved = errno;
 		got = PW_REAL(pread)(fd, buf, n, (off_t)off);
+		if (pw_unlikely(got < 0) && (errno == ESPIPE || errno == EBADF)) {
+			/* No file there any more: the number was closed, and maybe reused,
+			 * behind our back. What it is now is for the kernel to say. */
+			errno = saved;
+			pw_release(&x);
+			pw_fd_clear(fd, x.entry);
+			continue;
+		}
 		/* The number may have been given to another file while we were reading:
 		 * then these are not our file's bytes, and the call starts over. */
 		if (pw_fd_entry(fd) != x.entry ||

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -120,10 +121,13 @@ int pw_je_pthread_sigmask(int how, const void *set, void *old)
 	return 0; /* alloc.c has blocked them all */
 }
 
+/* MALLOC_CONF is for the program's own jemalloc; ours wants no caches by thread (which
+ * would never be given back: it gets no key), one arena, and nothing from the break. */
 char *pw_je_secure_getenv(const char *name)
 {
-	(void)name; /* MALLOC_CONF is for the program's own jemalloc */
-	return NULL;
+	static char conf[] = "tcache:false,narenas:1,dss:disabled";
+
+	return strcmp(name, "MALLOC_CONF") == 0 ? conf : NULL;
 }
 
 int pw_je_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))

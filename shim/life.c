@@ -20,10 +20,6 @@
 #include "shim/stdio_hook.h"
 #include "shim/thread.h"
 
-/* The page below is wiped in a fork child; this is not. Start-up sets it, stepping aside
- * clears it. */
-static bool was_alive;
-
 static struct pw_life not_yet;
 struct pw_life *pw_life = &not_yet;
 
@@ -54,22 +50,27 @@ void pw_step_aside(void)
 	pw_share_all();
 	pw_windows_forbid();
 	pw_segment_detach();
-	was_alive = false;
+	pw_me.forking = false;
 	pw_store_relaxed(&pw_life->live, 0);
 }
 
+/* In a child made by a raw fork this does nothing, and its children stay out as well: the
+ * table they inherit speaks of positions that nobody gave back. */
 static void fork_prepare(void)
 {
-	if (!pw_alive())
+	pw_me.forking = pw_alive() && !pw_me.vforked;
+	if (!pw_me.forking)
 		return;
+	pw_thread_settle();
 	pw_gate_raise();
 	pw_share_all();
 }
 
 static void fork_parent(void)
 {
-	if (pw_alive())
+	if (pw_me.forking)
 		pw_gate_lower();
+	pw_me.forking = false;
 }
 
 static void reset_pos(int fd, uint64_t entry)
@@ -80,8 +81,9 @@ static void reset_pos(int fd, uint64_t entry)
 
 static void fork_child(void)
 {
-	if (!was_alive)
+	if (!pw_me.forking)
 		return;
+	pw_me.forking = false;
 	pw_gate_reset();
 	pw_alloc_fork_child();
 	pw_readers_reset(pw_me.reader);
@@ -116,7 +118,6 @@ static void attach(void)
 	pw_thread_start();
 	pw_handle_start();
 	pw_stdio_hook();
-	was_alive = true;
 	pw_store_relaxed(&pw_life->live, 1);
 }
 

@@ -1,12 +1,14 @@
-/* signals.c - see signals.h. The rarely used calls are made of the two that matter. */
+/* signals.c - see signals.h; and what the program is told of its SIGBUS handler. */
 #include "shim/signals.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "shim/export.h"
@@ -19,85 +21,68 @@
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 #define BUS_BIT (1ULL << (SIGBUS - 1))
+#define ASK_EVERY 64u
 
-/* Which handlers' masks the program believes to contain SIGBUS: bit sig - 1. */
-static uint64_t told_in_mask;
+static uint32_t ever_blocked; /* 0, then 1 */
 
-/* At work for masks at all? Before the first window every mask is the program's own. */
-static bool veiling(void)
+static void set_blocked(bool blocked)
 {
-	return pw_guard_installed() && pw_alive() && !pw_me.vforked;
+	if (blocked && !pw_load_relaxed(&ever_blocked))
+		pw_store_relaxed(&ever_blocked, 1);
+	pw_me.bus_blocked = blocked;
+	pw_me.mask_doubtful = false;
+	pw_thread_update();
 }
 
-static void real_mask(int how, uint64_t mask)
+bool pw_signals_ever_blocked(void)
 {
-	pw_syscall4(SYS_rt_sigprocmask, how, &mask, NULL, sizeof(mask));
+	return pw_load_relaxed(&ever_blocked);
 }
 
-void pw_signals_really_block(void)
+void pw_signals_ask(void)
 {
-	if (!pw_me.bus_told_blocked || pw_me.bus_blocked)
-		return;
-	real_mask(SIG_BLOCK, BUS_BIT);
+	uint64_t mask = 0;
+
+	pw_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, sizeof(mask));
+	set_blocked(mask & BUS_BIT);
+}
+
+void pw_signals_doubt(void)
+{
 	pw_me.bus_blocked = true;
+	pw_me.mask_doubtful = true;
 	pw_thread_update();
 }
 
-void pw_signals_before_child(void)
+/* Besides doubts, a handler may have been left by a jump while it was "blocked". */
+void pw_signals_slow(void)
 {
-	if (pw_me.bus_told_blocked && !pw_me.bus_blocked)
-		real_mask(SIG_BLOCK, BUS_BIT);
+	if (pw_me.mask_doubtful || ++pw_me.slow_calls % ASK_EVERY == 0)
+		pw_signals_ask();
 }
 
-void pw_signals_after_child(void)
+static bool at_work(void)
 {
-	if (pw_me.bus_told_blocked && !pw_me.bus_blocked)
-		real_mask(SIG_UNBLOCK, BUS_BIT);
-}
-
-/* The thread's mask changed to what the program asked: note what that did to SIGBUS. */
-static void note_mask(int how, bool has, bool veiled)
-{
-	bool told = pw_me.bus_told_blocked;
-
-	if (how == SIG_SETMASK) {
-		told = has;
-		pw_me.bus_blocked = has && !veiled;
-	} else if (has) {
-		told = how == SIG_BLOCK;
-		if (!told)
-			pw_me.bus_blocked = false;
-		else if (!veiled)
-			pw_me.bus_blocked = true;
-	}
-	pw_me.bus_told_blocked = told;
-	pw_thread_update();
+	return pw_alive() && !pw_me.vforked;
 }
 
 static int set_mask(int how, const sigset_t *set, sigset_t *old,
 		    int (*real)(int, const sigset_t *, sigset_t *))
 {
-	bool veil = veiling();
-	bool was_told = pw_me.bus_told_blocked;
+	/* Read before the call: `old` may be the same memory. */
 	bool has = set && sigismember(set, SIGBUS) == 1;
-	sigset_t less;
 	int ret;
 
-	if (pw_me.vforked)
+	if (!set || !at_work())
 		return real(how, set, old);
-	if (veil && has && how != SIG_UNBLOCK) {
-		less = *set;
-		sigdelset(&less, SIGBUS);
-		ret = real(how, &less, old);
-	} else {
-		ret = real(how, set, old);
-	}
+	/* Said before it is so; unsaid after it has ended. */
+	if (has && how != SIG_UNBLOCK)
+		set_blocked(true);
+	ret = real(how, set, old);
 	if (ret)
-		return ret;
-	if (old && was_told)
-		sigaddset(old, SIGBUS);
-	if (set)
-		note_mask(how, has, veil);
+		pw_signals_ask();
+	else if (how == SIG_UNBLOCK ? has : how == SIG_SETMASK && !has)
+		set_blocked(false);
 	return ret;
 }
 
@@ -111,82 +96,90 @@ PW_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 	return set_mask(how, set, old, PW_REAL(pthread_sigmask));
 }
 
-/* The BSD masks are the low 32 bits. */
-static void widen(int mask, sigset_t *set)
+/* The older mask calls: rare, so the kernel is asked after each. */
+static int ask_after(int ret)
 {
-	sigemptyset(set);
-	for (int sig = 1; sig <= 32; sig++)
-		if (mask >> (sig - 1) & 1)
-			sigaddset(set, sig);
-}
+	int saved = errno;
 
-static int mask_32(int how, int mask)
-{
-	sigset_t set;
-	sigset_t old;
-	int was = 0;
-
-	widen(mask, &set);
-	if (sigprocmask(how, &set, &old))
-		return -1;
-	for (int sig = 1; sig <= 32; sig++)
-		if (sigismember(&old, sig) == 1)
-			was |= (int)(1u << (sig - 1));
-	return was;
+	if (at_work())
+		pw_signals_ask();
+	errno = saved;
+	return ret;
 }
 
 PW_EXPORT int sigblock(int mask)
 {
-	return mask_32(SIG_BLOCK, mask);
+	return ask_after(PW_REAL(sigblock)(mask));
 }
 
 PW_EXPORT int sigsetmask(int mask)
 {
-	return mask_32(SIG_SETMASK, mask);
-}
-
-static int mask_one(int how, int sig)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	return sigaddset(&set, sig) ? -1 : sigprocmask(how, &set, NULL);
+	return ask_after(PW_REAL(sigsetmask)(mask));
 }
 
 PW_EXPORT int sighold(int sig)
 {
-	return mask_one(SIG_BLOCK, sig);
+	return ask_after(PW_REAL(sighold)(sig));
 }
 
 PW_EXPORT int sigrelse(int sig)
 {
-	return mask_one(SIG_UNBLOCK, sig);
+	return ask_after(PW_REAL(sigrelse)(sig));
 }
 
-/* What the program is told of the handler's mask, and what the kernel gets. */
+/*
+ * Handlers whose mask has SIGBUS: by signal, the program's own. Written before ours is
+ * installed, so whoever is delivered finds one; a signal that comes in the middle of a
+ * change runs the new handler a moment early.
+ */
+static void *behind[65];
+
+/* A handler of one argument does not mind two more in registers. */
+static void said_blocked(int sig, siginfo_t *si, void *ctx)
+{
+	void (*handler)(int, siginfo_t *, void *) = pw_load_acquire(&behind[sig]);
+	bool was = pw_me.bus_blocked;
+
+	set_blocked(true);
+	handler(sig, si, ctx);
+	set_blocked(was);
+}
+
+static void *seen_by_program(int sig, void *handler)
+{
+	return handler == (void *)said_blocked ? pw_load_acquire(&behind[sig]) : handler;
+}
+
+/* What the program asked for besides the handler: SA_SIGINFO is ours if it did not. */
+static uint64_t plain_form; /* bit sig - 1: the program's handler takes one argument */
+
 static int action_other(int sig, const struct sigaction *set, struct sigaction *old)
 {
 	uint64_t bit = 1ULL << (sig - 1);
-	bool told = pw_load_relaxed(&told_in_mask) & bit;
-	struct sigaction less;
-	bool has = false;
+	bool was_plain = pw_load_acquire(&plain_form) & bit;
+	void *was_behind = pw_load_acquire(&behind[sig]);
+	struct sigaction ours;
 	int ret;
 
-	if (set) {
-		less = *set;
-		has = sigismember(&less.sa_mask, SIGBUS) == 1;
-		if (has)
-			sigdelset(&less.sa_mask, SIGBUS);
+	if (set && set->sa_handler != SIG_DFL && set->sa_handler != SIG_IGN &&
+	    sigismember(&set->sa_mask, SIGBUS) == 1) {
+		ours = *set;
+		pw_store_release(&behind[sig], (void *)ours.sa_sigaction);
+		if (ours.sa_flags & SA_SIGINFO)
+			pw_and_acq_rel(&plain_form, ~bit);
+		else
+			pw_or_acq_rel(&plain_form, bit);
+		ours.sa_sigaction = said_blocked;
+		ours.sa_flags |= SA_SIGINFO;
+		set = &ours;
 	}
-	ret = PW_REAL(sigaction)(sig, set ? &less : NULL, old);
-	if (ret)
-		return ret;
-	if (old && told)
-		sigaddset(&old->sa_mask, SIGBUS);
-	if (set && has)
-		pw_or_acq_rel(&told_in_mask, bit);
-	else if (set)
-		__atomic_fetch_and(&told_in_mask, ~bit, __ATOMIC_ACQ_REL);
+
+	ret = PW_REAL(sigaction)(sig, set, old);
+	if (!ret && old && old->sa_sigaction == said_blocked) {
+		old->sa_sigaction = was_behind;
+		if (was_plain)
+			old->sa_flags &= ~SA_SIGINFO;
+	}
 	return ret;
 }
 
@@ -194,7 +187,7 @@ PW_EXPORT int sigaction(int sig, const struct sigaction *set, struct sigaction *
 {
 	int err;
 
-	if (sig < 1 || sig > 64 || !pw_alive() || pw_me.vforked)
+	if (sig < 1 || sig > 64 || !at_work())
 		return PW_REAL(sigaction)(sig, set, old);
 	if (sig != SIGBUS)
 		return action_other(sig, set, old);
@@ -208,7 +201,7 @@ PW_EXPORT int sigaction(int sig, const struct sigaction *set, struct sigaction *
 	return 0;
 }
 
-static sighandler_t signal_with(int sig, sighandler_t handler, int flags)
+static sighandler_t signal_with(int sig, sighandler_t handler, int flags, bool masked)
 {
 	struct sigaction set;
 	struct sigaction old;
@@ -216,51 +209,61 @@ static sighandler_t signal_with(int sig, sighandler_t handler, int flags)
 	memset(&set, 0, sizeof(set));
 	set.sa_handler = handler;
 	set.sa_flags = flags;
-	if (!(flags & SA_NODEFER))
+	if (masked)
 		sigaddset(&set.sa_mask, sig);
 	return sigaction(sig, &set, &old) ? SIG_ERR : old.sa_handler;
 }
 
 static bool ours(int sig)
 {
-	return sig == SIGBUS && veiling();
+	return sig == SIGBUS && pw_guard_installed() && at_work();
+}
+
+static sighandler_t told(int sig, sighandler_t was)
+{
+	return sig >= 1 && sig <= 64 ? (sighandler_t)seen_by_program(sig, (void *)was)
+				     : was;
 }
 
 PW_EXPORT sighandler_t signal(int sig, sighandler_t handler)
 {
-	return ours(sig) ? signal_with(sig, handler, SA_RESTART)
-			 : PW_REAL(signal)(sig, handler);
+	return ours(sig) ? signal_with(sig, handler, SA_RESTART, true)
+			 : told(sig, PW_REAL(signal)(sig, handler));
 }
 
 PW_EXPORT sighandler_t sysv_signal(int sig, sighandler_t handler)
 {
-	return ours(sig) ? signal_with(sig, handler, (int)(SA_RESETHAND | SA_NODEFER))
-			 : PW_REAL(sysv_signal)(sig, handler);
+	return ours(sig) ? signal_with(sig, handler, (int)(SA_RESETHAND | SA_NODEFER),
+				       false)
+			 : told(sig, PW_REAL(sysv_signal)(sig, handler));
 }
 
 PW_EXPORT sighandler_t sigset(int sig, sighandler_t handler)
 {
-	bool held = pw_me.bus_told_blocked;
-	sighandler_t was;
+	struct sigaction old;
+	sigset_t one;
+	sigset_t before;
 
-	if (!ours(sig))
-		return PW_REAL(sigset)(sig, handler);
-	if (handler == SIG_HOLD) {
-		struct sigaction old;
+	if (!ours(sig)) {
+		sighandler_t was = told(sig, PW_REAL(sigset)(sig, handler));
 
-		if (sighold(sig) || sigaction(sig, NULL, &old))
-			return SIG_ERR;
-		return held ? SIG_HOLD : old.sa_handler;
+		ask_after(0);
+		return was;
 	}
-	was = signal_with(sig, handler, 0);
-	if (was == SIG_ERR || sigrelse(sig))
+	sigemptyset(&one);
+	sigaddset(&one, sig);
+	if (sigaction(sig, NULL, &old))
 		return SIG_ERR;
-	return held ? SIG_HOLD : was;
+	if (handler != SIG_HOLD && signal_with(sig, handler, 0, false) == SIG_ERR)
+		return SIG_ERR;
+	if (sigprocmask(handler == SIG_HOLD ? SIG_BLOCK : SIG_UNBLOCK, &one, &before))
+		return SIG_ERR;
+	return sigismember(&before, sig) == 1 ? SIG_HOLD : old.sa_handler;
 }
 
 PW_EXPORT int sigignore(int sig)
 {
-	return ours(sig) ? (signal_with(sig, SIG_IGN, 0) == SIG_ERR ? -1 : 0)
+	return ours(sig) ? (signal_with(sig, SIG_IGN, 0, false) == SIG_ERR ? -1 : 0)
 			 : PW_REAL(sigignore)(sig);
 }
 
@@ -277,54 +280,42 @@ PW_EXPORT int siginterrupt(int sig, int interrupt)
 }
 
 /*
- * Waiting with a mask of its own: the kernel's goes without SIGBUS. (The mask is read here;
- * where the kernel would have said EFAULT to a bad pointer, the program faults.)
+ * Waiting with a mask of its own: handlers that run meanwhile run under it. The mask may be
+ * a bad pointer, so the kernel reads it for us; only where there are windows at all.
  */
-static const sigset_t *veiled(const sigset_t *mask, sigset_t *room)
+static bool waits_blocked(const sigset_t *mask)
 {
-	if (!mask || !veiling() || sigismember(mask, SIGBUS) != 1)
-		return mask;
-	*room = *mask;
-	sigdelset(room, SIGBUS);
-	return room;
+	uint64_t bits;
+	struct iovec to = {&bits, sizeof(bits)};
+	struct iovec from = {(void *)(uintptr_t)mask, sizeof(bits)};
+
+	if (!mask || pw_me.bus_blocked || !pw_guard_installed() || !at_work())
+		return false;
+	return pw_syscall6(SYS_process_vm_readv, getpid(), (long)&to, 1, (long)&from, 1,
+			   0) != (long)sizeof(bits) ||
+	       (bits & BUS_BIT);
 }
+
+#define WAIT(call, mask)                          \
+	({                                        \
+		bool said_ = waits_blocked(mask); \
+		if (said_)                        \
+			set_blocked(true);        \
+		int ret_ = call;                  \
+		if (said_)                        \
+			set_blocked(false);       \
+		ret_;                             \
+	})
 
 PW_EXPORT int sigsuspend(const sigset_t *mask)
 {
-	sigset_t room;
-
-	return PW_REAL(sigsuspend)(veiled(mask, &room));
-}
-
-/* Waits with one signal let through (X/Open), or with a mask of 32 (BSD). */
-PW_EXPORT int __sigpause(int sig_or_mask, int is_sig)
-{
-	sigset_t set;
-
-	if (!is_sig)
-		widen(sig_or_mask, &set);
-	else if (pthread_sigmask(SIG_BLOCK, NULL, &set) || sigdelset(&set, sig_or_mask))
-		return -1;
-	return sigsuspend(&set);
-}
-
-/* <signal.h> gives the name sigpause to __xpg_sigpause; the symbol of that name is BSD's. */
-__attribute__((used)) int pw_bsd_sigpause(int mask)
-{
-	return __sigpause(mask, 0);
-}
-
-PW_EXPORT int __xpg_sigpause(int sig)
-{
-	return __sigpause(sig, 1);
+	return WAIT(PW_REAL(sigsuspend)(mask), mask);
 }
 
 PW_EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t,
 		    const sigset_t *mask)
 {
-	sigset_t room;
-
-	return PW_REAL(ppoll)(fds, n, t, veiled(mask, &room));
+	return WAIT(PW_REAL(ppoll)(fds, n, t, mask), mask);
 }
 
 PW_EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *t,
@@ -338,28 +329,21 @@ PW_EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *t
 PW_EXPORT int pselect(int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *t,
 		      const sigset_t *mask)
 {
-	sigset_t room;
-
-	return PW_REAL(pselect)(n, r, w, e, t, veiled(mask, &room));
+	return WAIT(PW_REAL(pselect)(n, r, w, e, t, mask), mask);
 }
 
 PW_EXPORT int epoll_pwait(int ep, struct epoll_event *ev, int n, int ms,
 			  const sigset_t *mask)
 {
-	sigset_t room;
-
-	return PW_REAL(epoll_pwait)(ep, ev, n, ms, veiled(mask, &room));
+	return WAIT(PW_REAL(epoll_pwait)(ep, ev, n, ms, mask), mask);
 }
 
 PW_EXPORT int epoll_pwait2(int ep, struct epoll_event *ev, int n,
 			   const struct timespec *t, const sigset_t *mask)
 {
-	sigset_t room;
-
-	return PW_REAL(epoll_pwait2)(ep, ev, n, t, veiled(mask, &room));
+	return WAIT(PW_REAL(epoll_pwait2)(ep, ev, n, t, mask), mask);
 }
 
-PW_TWIN(sigpause, pw_bsd_sigpause)
 PW_TWIN(__sigaction, sigaction)
 PW_TWIN(bsd_signal, signal)
 PW_TWIN(ssignal, signal)

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
+#include "shim/signals.h"
+
 __thread struct pw_thread pw_me;
 
 static pthread_key_t key;
@@ -27,18 +29,7 @@ void pw_thread_start(void)
 
 void pw_thread_update(void)
 {
-	bool no = pw_me.bus_blocked || pw_me.in_bus_handler || pw_me.vforked;
-
-	pw_me.serving = no ? NULL : pw_me.reader;
-}
-
-/* A mask inherited over exec or from a creating thread: only the kernel knows it. */
-static bool bus_blocked_now(void)
-{
-	uint64_t mask = 0;
-
-	pw_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, sizeof(mask));
-	return mask >> (SIGBUS - 1) & 1;
+	pw_me.serving = pw_me.bus_blocked || pw_me.vforked ? NULL : pw_me.reader;
 }
 
 struct pw_reader *pw_thread_reader(void)
@@ -57,9 +48,8 @@ struct pw_reader *pw_thread_reader(void)
 		pw_reader_release(r);
 		return pw_me.reader;
 	}
-	pw_me.bus_blocked = bus_blocked_now();
 	pw_me.reader = r;
-	pw_thread_update();
+	pw_signals_ask(); /* a mask inherited over exec or from the creating thread */
 	/* Fails only for want of memory: then the record outlives the thread, unused. */
 	pthread_setspecific(key, r);
 	return r;

@@ -15,11 +15,13 @@ struct pw_thread {
 	/* In a vfork child, which runs in its parent's memory but has a descriptor table of
 	 * its own: touch nothing, serve nothing. pw_vfork_after() sets and clears it. */
 	uint32_t vforked;
-	/* SIGBUS: blocked for real (then no hit may happen: a fault would kill), and blocked
-	 * as far as the program is told. signals.c. */
+	/* SIGBUS is in the mask, as far as we know (signals.h): then no hit may happen. */
 	bool bus_blocked;
-	bool bus_told_blocked;
-	uint8_t in_bus_handler;
+	/* ... or may be in it: the kernel is asked at the next slow call. */
+	bool mask_doubtful;
+	uint32_t slow_calls; /* while not served for that reason */
+	/* Between our fork handlers: the child's own is to bring the library back. */
+	bool forking;
 	/* A hook left something that ends when its call has returned: hooks.c. */
 	bool unsettled;
 	/* The mask to go back to; vfork_x86_64.S. */
@@ -34,10 +36,8 @@ struct pw_reader *pw_thread_reader(void);
 /* Sets `serving` from the other fields, after one of them changed. */
 void pw_thread_update(void);
 
-/*
- * A call that forks or execs behind a thunk raises the gate and cannot lower it; nor undo
- * the real blocking of SIGBUS that its child inherits. The thread's next call does, here.
- */
+/* A call that forks or execs behind a thunk raises the gate and cannot lower it. The
+ * thread's next call does, here. */
 void pw_thread_settle(void);
 
 /* Once, at start-up. */

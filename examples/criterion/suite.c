@@ -215,7 +215,7 @@ Test(fixtures, a_child_goes_on_where_its_parent_was)
 		if (pid == 0) {
 			if (read(records, record, RECORD) != RECORD)
 				_exit(1);
-			_exit(number(record) != 2 * i + 1);
+			_exit(number(record) != 2L * i + 1);
 		}
 		cr_assert_eq(waitpid(pid, &status, 0), pid);
 		cr_assert_eq(status, 0, "the child did not read record %ld", 2 * i + 1);
