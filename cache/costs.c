@@ -5,7 +5,7 @@
 
 #include "cache/segment.h"
 
-#define PAGES 64u
+#define PAGES ((unsigned)(PW_CP / PW_PAGE)) /* what one fault-around covers */
 #define BYTES (PAGES * PW_PAGE)
 
 /* On a busy machine a reading may be many times too large, never too small: the first few
@@ -45,7 +45,7 @@ static void measure(struct pw_costs *c)
 
 		for (unsigned i = 0; i < PAGES; i++)
 			p[i * PW_PAGE] = 1;
-		for (int round = 0; round < 3; round++) {
+		for (int round = 0; round < 6; round++) {
 			int64_t t0;
 			int64_t t1;
 			int64_t t2;
@@ -63,9 +63,7 @@ static void measure(struct pw_costs *c)
 				map = t2 - t1;
 		}
 		pw_sys->munmap((void *)at, BYTES);
-		/* Dropping 64 pages is a fixed part (the flush) and a part by page, which
-		 * belongs to the touching. A quarter is taken for the latter. */
-		touch = (touch + map / 4) / PAGES;
+		touch /= PAGES;
 	}
 	for (int round = 0; round < 3; round++) {
 		int64_t t0 = pw_sys->now_ns();
@@ -79,10 +77,11 @@ static void measure(struct pw_costs *c)
 			call = t;
 	}
 	call += 120; /* a small read's own work, much the same on the machines seen */
+	/* mmap and munmap themselves are some four calls' worth of work each. The ratios on
+	 * the machines seen were 0.2 to 1.1 and 20 to 55; far beyond that it was noise. */
 	c->call = clamp(call, 100, 20000);
-	c->touch = clamp(touch, 10, 20000);
-	/* mmap and munmap themselves are some four calls' worth of work each. */
-	c->map = clamp(map + 8 * call, 1000, 1000000);
+	c->touch = clamp(touch, c->call / 20, 2 * c->call);
+	c->map = clamp(map + 8 * call, 8 * c->call, 80 * c->call);
 }
 
 const struct pw_costs *pw_costs(void)
@@ -118,8 +117,8 @@ const struct pw_costs *pw_costs(void)
 	/* Several threads may come here at once and store the like: words of ints, and none
 	 * is an index. What came from the segment is clamped all the same. */
 	pw_store_relaxed(&costs.call, clamp(c.call, 100, 20000));
-	pw_store_relaxed(&costs.touch, clamp(c.touch, 10, 20000));
-	pw_store_relaxed(&costs.map, clamp(c.map, 1000, 1000000));
+	pw_store_relaxed(&costs.touch, clamp(c.touch, 5, 40000));
+	pw_store_relaxed(&costs.map, clamp(c.map, 800, 1600000));
 	pw_store_release(&costs_known, 1);
 	return &costs;
 }

@@ -78,10 +78,11 @@ void pw_drop(int fd)
 	struct pw_held x;
 	uint64_t entry;
 
-	pw_borrow(&x, fd);
-	if (!x.h)
+	if (!pw_hold(&x, fd))
 		return;
 	entry = x.entry;
-	pw_return(&x);
+	pw_pos_begin(x.h, fd);
+	pw_pos_end(x.h);
+	pw_release(&x); /* before the clearing, which may end the window */
 	pw_fd_clear(fd, entry);
 }

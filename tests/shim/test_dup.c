@@ -49,6 +49,7 @@ static void dup_then_warm(void)
 	warm(d);
 	both(fd, d);
 	close(d);
+	say_read(fd, 20);
 	need_ours(fd);
 	say_read(fd, 20);
 }
