@@ -173,7 +173,8 @@ class Bench:
                 "status=none", *more]
 
     def commands(self):
-        loop = 'n=0; while read -r line; do n=$((n+1)); done <"$1"; echo "$n $line"'
+        loop = ('n=0; while read -r line; do n=$((n+${#line})); last=$line; done <"$1"; '
+                'echo "$n $last"')
         php = os.path.join(self.here, "seek.php")
         for name, bs in (("512", "512"), ("4096", "4096"), ("64k", "64K"), ("1m", "1M")):
             yield Case(f"dd-{name}", "commands", f"dd bs={bs} over 256 MiB",
