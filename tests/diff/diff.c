@@ -31,7 +31,7 @@ static const char usage[] =
 	"  --lib PATH       the library (default: $PAGEWELL_LIB)\n"
 	"  --plain          no library: is a run the same every time?\n"
 	"  --jobs N         so many workers (default 2)\n"
-	"  --steps N        about so many steps a program (default: 30 to 120)\n"
+	"  --steps N        about so many steps a program (default: 25 to 100)\n"
 	"  --shrink N       shorten at most N failing programs (default 5)\n"
 	"  --shrink-time S  seconds for each of them (default 30)\n"
 	"  --trace          print the traces of both runs\n";

@@ -102,6 +102,9 @@ static void *thread_main(void *arg)
 	pw_self = (int)(intptr_t)arg;
 	pw_actor_ready(pw_self);
 	pw_run_steps(-1);
+	/* After a fork it may be the first thread of another process. */
+	if (pw_sh->actor[pw_self].leader)
+		pw_end_process(0, 0);
 	pw_sh->actor[pw_self].life = PW_ENDED;
 	pw_pass_turn();
 	return NULL;
@@ -355,7 +358,9 @@ void pw_do_POPEN(const struct pw_step *s)
 		n = PW_CALL(fread(buf, 1, sizeof(buf), f));
 		pw_said(s, n, "h=%08x", (unsigned int)pw_hash(buf, n));
 	}
+	/* Whether a pipe that nobody reads has been closed yet is a matter of luck. */
 	ret = PW_CALL(pclose(f));
+	pw_err = ret < 0 ? pw_err : PW_UNTOUCHED;
 	pw_said(s, ret, "pclose");
 }
 

@@ -153,7 +153,7 @@ void pw_generate(struct pw_prog *p, uint64_t seed, int steps)
 	choose_files(g);
 	choose_weights(g);
 	if (!steps)
-		steps = 30 + rnd(g, 90);
+		steps = 25 + rnd(g, 75);
 	for (int opens = 1 + rnd(g, 3); opens; opens--)
 		pw_gen_burst(g);
 	while (p->steps < steps) {

@@ -45,7 +45,7 @@ static void burst_on(struct gen *g, int64_t fd)
 	struct pw_step *s = pw_gen_begin(g, PW_OP_BURST);
 
 	s->arg[0] = fd;
-	s->arg[2] = 80 + rnd(g, 140);
+	s->arg[2] = 85 + rnd(g, 90);
 	s->arg[3] = chance(g, 70) ? 1 + rnd(g, 200) : 1 + rnd(g, 4096);
 	pw_gen_end(g);
 	if (PW_IS_SLOT(fd))

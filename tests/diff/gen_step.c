@@ -86,7 +86,7 @@ static bool adjust(struct gen *g, struct pw_step *s)
 			a[1] = rnd(g, 600);
 		return true;
 	case PW_OP_BURST:
-		a[2] = 80 + rnd(g, 140);
+		a[2] = 85 + rnd(g, 90);
 		a[3] = chance(g, 70) ? 1 + rnd(g, 200) : 1 + rnd(g, 4096);
 		return true;
 	case PW_OP_OPEN:

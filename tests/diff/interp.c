@@ -7,6 +7,7 @@
 #include "interp.h"
 #include "run.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -308,6 +309,11 @@ int pw_interpret(const char *program, const char *shared, int actor)
 
 	if (!map_shared(shared))
 		return 125;
+	/*
+	 * The first pthread_exit loads it, with a descriptor that another actor's next
+	 * step might find taken, for the turn is handed on before.
+	 */
+	dlopen("libgcc_s.so.1", RTLD_NOW);
 	pw_program_path = program;
 	pw_self = actor;
 	sigaction(SIGSEGV, &sa, NULL);
