@@ -258,7 +258,9 @@ ln -s "$work/tree/bin/pagewell" "$work/path/pw"
 bin=$work/path/pw gives 'in ../lib from where a link to it leads' 0 \
 	"$work/tree/lib/libpagewell.so" run sh -c 'echo "$LD_PRELOAD"'
 
-if make -s -C "$root" install DESTDIR="$work/root" PREFIX=/usr MAKEFLAGS= >"$work/err" 2>&1; then
+# What is built is installed: -o, for the sources may be newer.
+if make -s -C "$root" -o all install DESTDIR="$work/root" PREFIX=/usr MAKEFLAGS= \
+	>"$work/err" 2>&1; then
 	mv "$work/root" "$work/moved"
 	why=
 	status=0
