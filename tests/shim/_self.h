@@ -126,8 +126,10 @@ void need_mapped(int fd);
 /* Fails if any part of the file is still mapped. */
 void need_unmapped_file(const char *path);
 
-/* How many read system calls this process has made (/proc/self/io), or -1. */
+/* How many read system calls this thread has made (/proc/thread-self/io), or -1; and the
+ * whole process. */
 long read_calls(void);
+long read_calls_all(void);
 /* Preloaded: reads at 0 are hits. */
 void need_hits(int fd);
 
