@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
@@ -131,6 +132,18 @@ static long k_kill(int pid, int sig)
 	return pw_syscall2(SYS_kill, pid, sig);
 }
 
+static void k_block_signals(uint64_t *saved)
+{
+	uint64_t all = ~0ULL;
+
+	pw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &all, saved, sizeof(all));
+}
+
+static void k_restore_signals(const uint64_t *saved)
+{
+	pw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, sizeof(*saved));
+}
+
 /* The vDSO's clock; no interposable name, no errno on success. */
 static int64_t k_now_ns(void)
 {
@@ -162,6 +175,8 @@ const struct pw_sys pw_sys_kernel = {
 	.getrlimit = k_getrlimit,
 	.sysinfo = k_sysinfo,
 	.kill = k_kill,
+	.block_signals = k_block_signals,
+	.restore_signals = k_restore_signals,
 	.now_ns = k_now_ns,
 };
 

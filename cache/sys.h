@@ -38,6 +38,9 @@ struct pw_sys {
 	long (*getrlimit)(int what, uint64_t *cur);
 	long (*sysinfo)(struct sysinfo *si);
 	long (*kill)(int pid, int sig);
+	/* All signals of the calling thread; and back. */
+	void (*block_signals)(uint64_t *saved);
+	void (*restore_signals)(const uint64_t *saved);
 	int64_t (*now_ns)(void);
 };
 

@@ -164,6 +164,7 @@ static void dead(struct pw_window *w)
 void pw_window_finish(struct pw_window *w)
 {
 	uint32_t seen = pw_load_acquire(&w->state);
+	uint64_t saved;
 	unsigned char *base;
 
 	if (!(seen & (PW_WIN_DYING | PW_WIN_DEAD)) ||
@@ -171,20 +172,26 @@ void pw_window_finish(struct pw_window *w)
 		return;
 	if (pw_hazard_held(w))
 		return;
-	if (!pw_cas(&w->state, &seen, PW_WIN_CLOSING | (seen & PW_WIN_DEAD)))
+	if (!w->base) {
+		if (pw_cas(&w->state, &seen, 0) && (seen & PW_WIN_DEAD))
+			dead(w);
 		return;
-	PW_POINT("window.closing");
-	/* Nobody is inside, and nobody comes in: `known` is 0 (W1). */
-	base = w->base;
-	if (base) {
+	}
+	/* A handler that came in the middle and jumped away would leave it closing for ever. */
+	pw_sys->block_signals(&saved);
+	if (pw_cas(&w->state, &seen, PW_WIN_CLOSING | (seen & PW_WIN_DEAD))) {
+		PW_POINT("window.closing");
+		/* Nobody is inside, and nobody comes in: `known` is 0 (W1). */
+		base = w->base;
 		pw_store_relaxed(&w->base, NULL);
 		pw_sys->munmap(base, w->maplen);
 		map_free(w);
 		pw_stat_add(PW_S_WINDOWS, -1);
 		pw_stat_add(PW_S_PAGES, -(int64_t)pw_load_relaxed(&w->pages));
+		if (pw_xchg_acq_rel(&w->state, 0) & PW_WIN_DEAD)
+			dead(w);
 	}
-	if (pw_xchg_acq_rel(&w->state, 0) & PW_WIN_DEAD)
-		dead(w);
+	pw_sys->restore_signals(&saved);
 }
 
 void pw_window_retire(struct pw_window *w, bool dead)

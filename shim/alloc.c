@@ -38,14 +38,14 @@ void *pw_alloc(size_t n)
 
 	if (pw_load_relaxed(&spoilt))
 		return from_pages(n);
-	pw_block_signals(&saved);
+	pw_sys->block_signals(&saved);
 	if (!pw_cas(&busy, &no, 1)) {
-		pw_restore_signals(&saved);
+		pw_sys->restore_signals(&saved);
 		return from_pages(n);
 	}
 	p = mallocx(n, MALLOCX_ALIGN_64 | MALLOCX_NO_TCACHE);
 	pw_store_release(&busy, 0);
-	pw_restore_signals(&saved);
+	pw_sys->restore_signals(&saved);
 	if (!p)
 		return from_pages(n);
 	memset(p, 0, n);

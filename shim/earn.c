@@ -9,10 +9,13 @@
 #include "shim/signals.h"
 #include "shim/thread.h"
 
-/* The look costs one fstat, a tenth of what has been spent by then. */
-#define LOOK_AFTER 8u
-/* Costs and history come from the segment, which is attached now at the latest. */
-#define COSTS_AFTER 16u
+/* Adopting costs two calls; this many will have been made by then, and if the file is closed
+ * at once that was a part in sixteen. */
+#define SEEKS_FIRST 16u
+/* Costs and history come from the segment, and attaching to it costs some twenty calls: not
+ * before it is likely to matter. Large reads gain little, so they wait longer. */
+#define LARGE 16384u
+#define LARGE_FIRST 64u
 
 static void look(struct pw_handle *h, int fd)
 {
@@ -27,20 +30,36 @@ static void look(struct pw_handle *h, int fd)
 	pw_or_acq_rel(&h->flags, PW_H_QUALIFIED);
 }
 
-bool pw_earn_call(struct pw_handle *h, int fd)
+/* Is the file one to be served? Looks, the first time. */
+static bool qualified(struct pw_handle *h, int fd)
 {
-	uint32_t calls = pw_load_relaxed(&h->calls) + 1;
 	uint32_t flags = pw_load_relaxed(&h->flags);
 
-	pw_store_relaxed(&h->calls, calls);
-	if (calls < LOOK_AFTER || (flags & PW_H_NEVER))
-		return false;
-	if (!(flags & PW_H_QUALIFIED)) {
+	if (!(flags & (PW_H_QUALIFIED | PW_H_NEVER))) {
 		look(h, fd);
 		flags = pw_load_relaxed(&h->flags);
 	}
-	return (flags & (PW_H_QUALIFIED | PW_H_SHARED)) == PW_H_QUALIFIED &&
-	       calls >= pw_load_relaxed(&h->adopt_at);
+	return (flags & (PW_H_QUALIFIED | PW_H_NEVER)) == PW_H_QUALIFIED;
+}
+
+/* Not shared, and not lately given back. */
+static bool may_adopt(const struct pw_handle *h)
+{
+	return !(pw_load_relaxed(&h->flags) & (PW_H_SHARED | PW_H_NEVER)) &&
+	       pw_load_relaxed(&h->calls) >= pw_load_relaxed(&h->adopt_at);
+}
+
+void pw_earn_sought(struct pw_handle *h, uint64_t to)
+{
+	pw_store_relaxed(&h->calls, pw_load_relaxed(&h->calls) + 1);
+	pw_store_relaxed(&h->seeks, pw_load_relaxed(&h->seeks) + 1);
+	pw_store_relaxed(&h->next_off, to);
+}
+
+bool pw_earn_seek(struct pw_handle *h, int fd)
+{
+	return pw_load_relaxed(&h->seeks) >= SEEKS_FIRST && may_adopt(h) &&
+	       qualified(h, fd);
 }
 
 void pw_earn_returned(struct pw_handle *h)
@@ -61,11 +80,11 @@ static void open_window(struct pw_handle *h, int fd)
 	pw_signals_ask(); /* a handler under a mask we could not see must not begin this */
 	if (!pw_me.serving)
 		return;
-	pw_block_signals(&saved);
+	pw_sys->block_signals(&saved);
 	if (!pw_sys->fstat(fd, &st) && pw_place_served(fd, &st) && pw_guard_install())
 		err = pw_window_open(&h->win, fd,
 				     pw_load_relaxed(&h->flags) & PW_H_WRITABLE, &st);
-	pw_restore_signals(&saved);
+	pw_sys->restore_signals(&saved);
 	if (err && err != -EBUSY)
 		pw_or_acq_rel(&h->flags, PW_H_NO_WINDOW);
 	if (!err) {
@@ -76,37 +95,66 @@ static void open_window(struct pw_handle *h, int fd)
 }
 
 /*
- * What this read would have cost less from a window, in ns. On new ground in sequence the
- * window's pages have to be touched for the first time, which may cost more than it saves.
+ * What `n` reads that ended at `end`, `bytes` long together, would have cost less from a
+ * window, in ns. On new ground in sequence the window's pages would have to be touched for
+ * the first time, which may cost more than it saves.
  */
-static uint64_t gain_of(const struct pw_handle *h, uint64_t off, uint64_t got)
+static uint64_t gain_of(const struct pw_handle *h, uint64_t n, uint64_t bytes,
+			uint64_t end, bool in_sequence)
 {
 	const struct pw_costs *c = pw_costs();
-	uint64_t gain = c->call + got / 128;
-	uint64_t touching = c->touch * got / PW_PAGE;
+	uint64_t gain = n * c->call + bytes / 128;
+	uint64_t touching = c->touch * bytes / PW_PAGE;
 
-	if (off != pw_load_relaxed(&h->next_off) || off < pw_load_relaxed(&h->high))
+	if (!in_sequence || end <= pw_load_relaxed(&h->high))
 		return gain;
 	return gain > touching ? gain - touching : 0;
 }
 
-static bool earned(struct pw_handle *h, uint64_t off, uint64_t got)
+static void note_high(struct pw_handle *h, uint64_t end)
 {
-	const struct pw_costs *c;
-	uint64_t sum;
+	if (end > pw_load_relaxed(&h->high))
+		pw_store_relaxed(&h->high, end);
+}
 
-	if (pw_load_relaxed(&h->calls) < COSTS_AFTER)
-		return false;
-	pw_segment_get();
-	c = pw_costs();
-	sum = pw_load_relaxed(&h->earned);
-	if (!sum &&
+/* Adds up; true when a window's price has been paid. The price includes the look and the
+ * position's way here and back. */
+static bool paid(struct pw_handle *h, uint64_t gain)
+{
+	const struct pw_costs *c = pw_costs();
+	uint64_t price = c->map + 3ULL * c->call;
+	uint64_t sum = pw_load_relaxed(&h->earned);
+
+	if (!sum && gain &&
 	    pw_file_expected_reads(pw_load_relaxed(&h->win.id)) * (uint64_t)c->call >
-		    2ULL * c->map)
-		sum = c->map; /* it usually pays: at once */
-	sum += gain_of(h, off, got);
+		    2 * price)
+		sum = price; /* this file usually pays: at once */
+	sum += gain;
 	pw_store_relaxed(&h->earned, sum);
-	return sum >= c->map;
+	return sum >= price;
+}
+
+void pw_earn_batch(struct pw_handle *h, int fd)
+{
+	uint64_t bytes = pw_load_relaxed(&h->batch);
+	uint64_t end = pw_load_relaxed(&h->next_off);
+	bool in_sequence = !pw_load_relaxed(&h->seeks);
+	uint64_t gain;
+
+	pw_store_relaxed(&h->batch, 0);
+	if (!may_adopt(h) || !pw_me.serving ||
+	    (pw_load_relaxed(&h->flags) & PW_H_NO_WINDOW))
+		return;
+	if (bytes > LARGE * (uint64_t)PW_EARN_BATCH &&
+	    pw_load_relaxed(&h->calls) < LARGE_FIRST) {
+		note_high(h, end);
+		return;
+	}
+	pw_segment_get();
+	gain = gain_of(h, PW_EARN_BATCH, bytes, end, in_sequence);
+	note_high(h, end);
+	if (paid(h, gain) && qualified(h, fd) && pw_pos_adopt(h, fd))
+		open_window(h, fd);
 }
 
 static void refresh(struct pw_handle *h, int fd, uint64_t off, uint64_t got)
@@ -121,15 +169,20 @@ static void refresh(struct pw_handle *h, int fd, uint64_t off, uint64_t got)
 
 void pw_earn_read(struct pw_handle *h, int fd, uint64_t off, uint64_t got)
 {
-	uint32_t flags = pw_load_relaxed(&h->flags);
+	bool in_sequence = off == pw_load_relaxed(&h->next_off);
+	uint32_t calls = pw_load_relaxed(&h->calls) + 1;
 
-	if (!(flags & PW_H_QUALIFIED) || (flags & PW_H_NO_WINDOW) || !pw_me.serving)
-		return;
-	if (pw_window_is_open(&h->win))
-		refresh(h, fd, off, got);
-	else if (earned(h, off, got))
-		open_window(h, fd);
+	pw_store_relaxed(&h->calls, calls);
 	pw_store_relaxed(&h->next_off, off + got);
-	if (off + got > pw_load_relaxed(&h->high))
-		pw_store_relaxed(&h->high, off + got);
+	if (pw_window_is_open(&h->win)) {
+		refresh(h, fd, off, got);
+	} else if (calls >= PW_EARN_BATCH && pw_me.serving &&
+		   !(pw_load_relaxed(&h->flags) & (PW_H_NO_WINDOW | PW_H_NEVER)) &&
+		   (got < LARGE || calls >= LARGE_FIRST)) {
+		pw_segment_get();
+		if (paid(h, gain_of(h, 1, got, off + got, in_sequence)) &&
+		    qualified(h, fd))
+			open_window(h, fd);
+	}
+	note_high(h, off + got);
 }

@@ -1,17 +1,47 @@
 /*
  * earn.h - what a handle has to show before anything is done for it. A file that is read
- * once or twice must cost what it costs without us, so: a look at the file after some
- * calls, its position after that, a window when real reads have cost as much as one.
+ * once or a few times must cost what it costs without us, so nothing is asked of the kernel
+ * on a handle's behalf before its calls have cost more than the asking will:
+ *
+ *  - seeks earn the position: it is adopted after SEEKS_FIRST of them, at the price of an
+ *    fstat, and of an lseek when it goes back;
+ *  - reads earn a window, and the position with it, when they have cost as much more than
+ *    hits would have as mapping costs (costs.h). Reads are looked at in batches.
+ *
+ * While the kernel has the position we still know, racily, where it is: a handle begins at
+ * 0, and every read and seek says how far it went.
  */
 #ifndef PW_SHIM_EARN_H
 #define PW_SHIM_EARN_H
 
 #include "shim/handle.h"
 
+#define PW_EARN_BATCH 16u
+
 /* All of these: the caller's slot names the handle, and fd's entry was seen to be it. */
 
-/* One more read or seek that went to the kernel. True: the handle may be adopted now. */
-bool pw_earn_call(struct pw_handle *h, int fd);
+/*
+ * A read of `got` bytes was made by the kernel at the kernel's position. True: a batch is
+ * full, call pw_earn_batch() when the call has been counted out.
+ */
+static inline bool pw_earn_kernels(struct pw_handle *h, uint64_t got)
+{
+	uint32_t calls = pw_load_relaxed(&h->calls) + 1;
+
+	pw_store_relaxed(&h->calls, calls);
+	pw_store_relaxed(&h->batch, pw_load_relaxed(&h->batch) + got);
+	pw_store_relaxed(&h->next_off, pw_load_relaxed(&h->next_off) + got);
+	return calls % PW_EARN_BATCH == 0;
+}
+
+/* May adopt the position and open a window. */
+void pw_earn_batch(struct pw_handle *h, int fd);
+
+/* The kernel sought to `to` for us. */
+void pw_earn_sought(struct pw_handle *h, uint64_t to);
+
+/* Before a seek that the kernel would answer: has the position been earned by now? */
+bool pw_earn_seek(struct pw_handle *h, int fd);
 
 /* The position went back for a write or the like: wait longer before adopting again. */
 void pw_earn_returned(struct pw_handle *h);

@@ -59,6 +59,24 @@ HIT bool retired(const struct pw_handle *h)
 	return pw_load_acquire(&h->win.state) & (PW_WIN_DYING | PW_WIN_DEAD);
 }
 
+/* The kernel has the position, and so far there is no reason to change that: as little as
+ * can be between the program and its system call. */
+static NOINLINE ssize_t read_plain(struct number x, int fd, void *buf, size_t n)
+{
+	struct pw_reader *r = pw_me.serving;
+	struct pw_handle *h = x.h;
+	ssize_t got;
+
+	pw_hazard_fill(&r->slot[0], h, pw_single_threaded());
+	if (!unchanged(&x) || !pw_pos_try_begin(h)) {
+		pw_window_leave(&r->slot[0], &h->win);
+		return pw_read_slow(fd, buf, n);
+	}
+	got = pw_read_kernels(h, fd, buf, n);
+	pw_window_leave(&r->slot[0], &h->win);
+	return got;
+}
+
 HIT ssize_t read_as(struct number x, int fd, void *buf, size_t n, bool alone)
 {
 	struct pw_reader *r = pw_me.serving;
@@ -68,6 +86,8 @@ HIT ssize_t read_as(struct number x, int fd, void *buf, size_t n, bool alone)
 
 	if (pw_unlikely(!servable(r) || !n))
 		return pw_read_slow(fd, buf, n);
+	if (!pw_pos_ours(pw_load_relaxed(&h->pos))) /* a hint: looked at again inside */
+		return read_plain(x, fd, buf, n);
 	if (!alone)
 		pthread_testcancel();
 	pw_hazard_fill(&r->slot[0], h, alone);

@@ -169,7 +169,7 @@ int pw_guard_sigaction(const struct sigaction *set, struct sigaction *old)
 
 	app_get(&was);
 	if (set) {
-		pw_block_signals(&mask);
+		pw_sys->block_signals(&mask);
 		if (set->sa_handler == SIG_IGN) {
 			pw_windows_forbid();
 			pw_store_release(&installed, 0);
@@ -182,7 +182,7 @@ int pw_guard_sigaction(const struct sigaction *set, struct sigaction *old)
 			if (!err)
 				app_set(&kept);
 		}
-		pw_restore_signals(&mask);
+		pw_sys->restore_signals(&mask);
 	}
 	if (!err && old)
 		*old = was;

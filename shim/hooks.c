@@ -402,7 +402,7 @@ int pw_vfork_prepare(void)
 	pw_thread_settle();
 	pw_gate_raise();
 	pw_share_all();
-	pw_block_signals(&pw_me.vfork_mask);
+	pw_sys->block_signals(&pw_me.vfork_mask);
 	return 1;
 }
 
@@ -414,7 +414,7 @@ int pw_vfork_after(int result, int ours)
 	if (ours) {
 		pw_me.vforked = result == 0;
 		pw_thread_update();
-		pw_restore_signals(&mask);
+		pw_sys->restore_signals(&mask);
 		if (result) {
 			pw_gate_lower();
 		}

@@ -133,16 +133,14 @@ static void count_hit(size_t n)
 	}
 }
 
-/* The kernel has the position, and keeps it for this call. */
-static ssize_t read_kernels(struct pw_held *x, int fd, void *buf, size_t n)
+/* Counted in: the kernel has the position, and keeps it for this call. */
+ssize_t pw_read_kernels(struct pw_handle *h, int fd, void *buf, size_t n)
 {
-	uint64_t gen = pw_dest_begin();
 	ssize_t got = PW_REAL(read)(fd, buf, n);
 
-	pw_pos_end(x->h);
-	if (got > 0)
-		pw_dest_learn(buf, (size_t)got, gen);
-	pw_release(x);
+	pw_pos_end(h);
+	if (pw_earn_kernels(h, got > 0 ? (uint64_t)got : 0))
+		pw_earn_batch(h, fd);
 	return got;
 }
 
@@ -158,10 +156,11 @@ ssize_t pw_read_slow(int fd, void *buf, size_t n)
 		int saved;
 
 		if (!pw_pos_ours(p)) {
-			bool adopted = pw_earn_call(x.h, fd) && pw_pos_adopt(x.h, fd);
-
-			if (!adopted && pw_pos_try_begin(x.h))
-				return read_kernels(&x, fd, buf, n);
+			if (pw_pos_try_begin(x.h)) {
+				got = pw_read_kernels(x.h, fd, buf, n);
+				pw_release(&x);
+				return got;
+			}
 			pw_release(&x);
 			continue;
 		}
@@ -194,7 +193,6 @@ ssize_t pw_read_slow(int fd, void *buf, size_t n)
 		}
 		if (got > 0) {
 			pw_dest_learn(buf, (size_t)got, gen);
-			pw_earn_call(x.h, fd);
 			pw_earn_read(x.h, fd, off, (uint64_t)got);
 		}
 		pw_release(&x);
@@ -220,7 +218,6 @@ ssize_t pw_pread_slow(int fd, void *buf, size_t n, off_t off)
 	got = PW_REAL(pread)(fd, buf, n, off);
 	if (got > 0 && pw_fd_entry(fd) == x.entry) {
 		pw_dest_learn(buf, (size_t)got, gen);
-		pw_earn_call(x.h, fd);
 		pw_earn_read(x.h, fd, (uint64_t)off, (uint64_t)got);
 	}
 	pw_release(&x);
@@ -256,6 +253,8 @@ static off_t seek_kernels(struct pw_held *x, int fd, off_t off, int whence)
 	pw_pos_begin(x->h, fd);
 	to = PW_REAL(lseek)(fd, off, whence);
 	pw_pos_end(x->h);
+	if (to >= 0)
+		pw_earn_sought(x->h, (uint64_t)to);
 	pw_release(x);
 	return to;
 }
@@ -266,14 +265,21 @@ off_t pw_lseek_slow(int fd, off_t off, int whence)
 
 	while (pw_hold(&x, fd)) {
 		uint64_t p = pw_pos_load(x.h);
-		bool may_adopt = !pw_pos_ours(p) && pw_earn_call(x.h, fd);
 		off_t to;
 
-		if (may_adopt && whence == SEEK_SET && off >= 0 &&
-		    (uint64_t)off <= pw_load_relaxed(&x.h->size) &&
-		    pw_pos_adopt_at(x.h, (uint64_t)off)) {
-			pw_release(&x);
-			return off;
+		if (!pw_pos_ours(p) && pw_earn_seek(x.h, fd)) {
+			/* SEEK_SET need not ask where the position was. */
+			if (whence == SEEK_SET && off >= 0 &&
+			    (uint64_t)off <= pw_load_relaxed(&x.h->size) &&
+			    pw_pos_adopt_at(x.h, (uint64_t)off)) {
+				pw_release(&x);
+				return off;
+			}
+			if (whence == SEEK_CUR && pw_pos_adopt(x.h, fd)) {
+				pw_release(&x);
+				return pw_entry_lseek(fd, off,
+						      whence); /* like any other */
+			}
 		}
 		if (!pw_pos_ours(p) || whence != SEEK_END)
 			return seek_kernels(&x, fd, off, whence);

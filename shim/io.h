@@ -16,6 +16,15 @@ ssize_t pw_read_slow(int fd, void *buf, size_t n);
 ssize_t pw_pread_slow(int fd, void *buf, size_t n, off_t off);
 off_t pw_lseek_slow(int fd, off_t off, int whence);
 
+/* Our own read, lseek and close, by hidden names (entry_io.c, entry_fd.c). */
+ssize_t pw_entry_read(int fd, void *buf, size_t n);
+off_t pw_entry_lseek(int fd, off_t off, int whence);
+int pw_entry_close(int fd);
+
+/* A read by the kernel at its own position, counted in by the caller (pos.h); counts it
+ * out. The caller's slot names the handle. errno passes through. */
+ssize_t pw_read_kernels(struct pw_handle *h, int fd, void *buf, size_t n);
+
 /* A number looked up and held: `h` is NULL if it is not tracked. */
 struct pw_held {
 	uint64_t entry;

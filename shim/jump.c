@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
+#include "shim/numbers.h"
 #include "shim/thread.h"
 
 #define JB_RSP 6	   /* glibc, x86-64: rbx rbp r12 r13 r14 r15 rsp pc */
@@ -45,23 +46,26 @@ static struct range alternate(void)
  * than the target. (A target on a third stack, a coroutine's, gives up nothing that can be
  * told from here, and keeps a window longer than need be.)
  */
+static bool given_up(uintptr_t frame, uintptr_t here, uintptr_t target,
+		     const struct range *alt)
+{
+	if (alt->to && !inside(alt, target))
+		return inside(alt, frame) || frame < target;
+	return frame >= here && frame < target;
+}
+
 void pw_abandon_calls(uintptr_t target)
 {
 	struct pw_reader *r = pw_me.reader;
-	struct range alt;
 	uintptr_t here = pw_stack_now();
-	bool off;
+	struct range alt;
 
-	if (!r || !pw_reader_busy(r))
+	if (!(r && pw_reader_busy(r)) && !pw_me.changing)
 		return;
 	alt = alternate();
-	off = alt.to && !inside(&alt, target);
-	for (int i = 0; i < PW_HAZARD_DEPTH; i++) {
-		uintptr_t frame = r->slot[i].frame;
-		bool gone = off ? inside(&alt, frame) || frame < target
-				: frame >= here && frame < target;
-
-		if (gone)
+	if (pw_me.changing && given_up(pw_me.changing_frame, here, target, &alt))
+		pw_numbers_abandoned();
+	for (int i = 0; r && i < PW_HAZARD_DEPTH; i++)
+		if (given_up(r->slot[i].frame, here, target, &alt))
 			pw_window_abandon(&r->slot[i]);
-	}
 }

@@ -7,6 +7,61 @@
 #include "shim/pos.h"
 #include "shim/stdio_hook.h"
 
+/*
+ * An entry and its handle's count of numbers change in two steps. A handler that comes
+ * between them and jumps away would leave the count wrong, and a window that is never
+ * unmapped. With one thread the jump sets it right (the table is the truth then); with
+ * several, signals are blocked meanwhile.
+ */
+struct change {
+	uint64_t saved;
+	bool blocked;
+};
+
+static struct change change_begin(struct pw_handle *h)
+{
+	struct change c = {.blocked = !pw_single_threaded()};
+
+	if (c.blocked)
+		pw_sys->block_signals(&c.saved);
+	pw_me.changing_frame = pw_stack_now();
+	pw_me.changing = h;
+	pw_compiler_barrier();
+	return c;
+}
+
+static void change_end(struct change *c)
+{
+	pw_compiler_barrier();
+	pw_me.changing = NULL;
+	if (c->blocked)
+		pw_sys->restore_signals(&c->saved);
+}
+
+static struct pw_handle *counted; /* with one thread only */
+static uint32_t count;
+
+static void count_one(int fd, uint64_t entry)
+{
+	(void)fd;
+	count += pw_fd_handle(entry) == counted;
+}
+
+void pw_numbers_abandoned(void)
+{
+	struct pw_handle *h = pw_me.changing;
+
+	pw_me.changing = NULL;
+	if (!pw_single_threaded())
+		return;
+	counted = h;
+	count = 0;
+	pw_fd_each(0, UINT32_MAX, count_one);
+	pw_store_relaxed(&h->refs, count);
+	if (!count)
+		pw_window_retire(&h->win, true);
+}
+
 /* Appending, direct and path-only descriptors, directories by name, and those that cannot
  * be read, are the kernel's alone. */
 static bool trackable(int fd, const char *path, int flags)
@@ -31,6 +86,7 @@ uint32_t pw_opening(void)
 int pw_opened(uint32_t opening, int fd, const char *path, int flags)
 {
 	struct pw_handle *h;
+	struct change c;
 
 	if (fd < 0 || !pw_alive() || pw_me.vforked)
 		return fd;
@@ -43,7 +99,9 @@ int pw_opened(uint32_t opening, int fd, const char *path, int flags)
 		pw_forget(fd);
 		return fd;
 	}
+	c = change_begin(h);
 	pw_fd_set(fd, h);
+	change_end(&c);
 	/* A fork that came between the kernel's open and our entry gave its child a
 	 * description that nobody has marked as shared. */
 	if (pw_unlikely(pw_gate_epoch() != opening))
@@ -59,14 +117,18 @@ void pw_forget(int fd)
 
 void pw_duplicated(struct pw_held *x, int from, int to)
 {
+	struct change c;
+
 	if (!x->h || (to <= 2 && !pw_stdio_hooked()) || pw_fd_entry(from) != x->entry) {
 		if (x->h)
 			pw_pos_share(x->h, from);
 		pw_forget(to);
 		return;
 	}
+	c = change_begin(x->h);
 	pw_handle_ref(x->h);
 	pw_fd_set(to, x->h);
+	change_end(&c);
 }
 
 /*
@@ -76,6 +138,8 @@ void pw_duplicated(struct pw_held *x, int from, int to)
 void pw_drop(int fd)
 {
 	struct pw_held x;
+	struct pw_handle *h;
+	struct change c;
 	uint64_t entry;
 
 	if (!pw_hold(&x, fd))
@@ -83,6 +147,9 @@ void pw_drop(int fd)
 	entry = x.entry;
 	pw_pos_begin(x.h, fd);
 	pw_pos_end(x.h);
+	h = x.h;
 	pw_release(&x); /* before the clearing, which may end the window */
+	c = change_begin(h);
 	pw_fd_clear(fd, entry);
+	change_end(&c);
 }

@@ -19,6 +19,9 @@ void pw_forget(int fd);
 /* `to` is a duplicate of x's number, just made. */
 void pw_duplicated(struct pw_held *x, int from, int to);
 
+/* The thread's call was left by a jump out of a signal handler: counts are set right. */
+void pw_numbers_abandoned(void);
+
 /* The number is about to be closed or replaced. */
 void pw_drop(int fd);
 

@@ -91,15 +91,15 @@ static bool give_back(struct pw_handle *h, int fd, uint64_t p, uint64_t count)
 		pw_sys->lseek(fd, off, SEEK_SET);
 		return pw_cas_local(&h->pos, p, pw_pos_make(p, PW_POS_KERNEL, count));
 	}
-	pw_block_signals(&saved);
+	pw_sys->block_signals(&saved);
 	if (!pw_cas(&h->pos, &p, pw_pos_make(p, PW_POS_MOVING, 0))) {
-		pw_restore_signals(&saved);
+		pw_sys->restore_signals(&saved);
 		return false;
 	}
 	/* Fails only if the number was closed behind our back; then there is no position. */
 	pw_sys->lseek(fd, off, SEEK_SET);
 	pw_store_release(&h->pos, pw_pos_make(p, PW_POS_KERNEL, count));
-	pw_restore_signals(&saved);
+	pw_sys->restore_signals(&saved);
 	return true;
 }
 
@@ -129,9 +129,9 @@ bool pw_pos_adopt(struct pw_handle *h, int fd)
 		       pw_cas_local(&h->pos, p,
 				    pw_pos_make(p, PW_POS_OURS, (uint64_t)off));
 	}
-	pw_block_signals(&saved);
+	pw_sys->block_signals(&saved);
 	if (!pw_cas(&h->pos, &p, pw_pos_make(p, PW_POS_MOVING, 0))) {
-		pw_restore_signals(&saved);
+		pw_sys->restore_signals(&saved);
 		return false;
 	}
 	/* Looked at again after MOVING is there to be seen: a forker that raised the gate
@@ -142,7 +142,7 @@ bool pw_pos_adopt(struct pw_handle *h, int fd)
 		off = -1;
 	pw_store_release(&h->pos, off < 0 ? pw_pos_make(p, PW_POS_KERNEL, 0)
 					  : pw_pos_make(p, PW_POS_OURS, (uint64_t)off));
-	pw_restore_signals(&saved);
+	pw_sys->restore_signals(&saved);
 	return off >= 0;
 }
 

@@ -8,11 +8,6 @@
 
 #include "shim/io.h"
 
-/* entry_io.c and entry_fd.c: our own read, lseek and close. */
-ssize_t pw_entry_read(int fd, void *buf, size_t n);
-off_t pw_entry_lseek(int fd, off_t off, int whence);
-int pw_entry_close(int fd);
-
 /* struct _IO_jump_t of glibc since 2.1: two words of padding and nineteen functions. */
 #define SLOTS 21u
 

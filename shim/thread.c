@@ -2,8 +2,6 @@
 #include "shim/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
-#include <sys/syscall.h>
 
 #include "shim/signals.h"
 
@@ -53,16 +51,4 @@ struct pw_reader *pw_thread_reader(void)
 	/* Fails only for want of memory: then the record outlives the thread, unused. */
 	pthread_setspecific(key, r);
 	return r;
-}
-
-void pw_block_signals(uint64_t *saved)
-{
-	uint64_t all = ~0ULL;
-
-	pw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &all, saved, sizeof(all));
-}
-
-void pw_restore_signals(const uint64_t *saved)
-{
-	pw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, sizeof(*saved));
 }

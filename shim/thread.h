@@ -7,6 +7,8 @@
 
 #include "cache/pagewell.h"
 
+struct pw_handle;
+
 struct pw_thread {
 	/* The record, while this thread may be served; else NULL. The hit path's test. */
 	struct pw_reader *serving;
@@ -20,6 +22,9 @@ struct pw_thread {
 	/* ... or may be in it: the kernel is asked at the next slow call. */
 	bool mask_doubtful;
 	uint32_t slow_calls; /* while not served for that reason */
+	/* The handle whose count of numbers this thread is about to change (numbers.c). */
+	struct pw_handle *changing;
+	uintptr_t changing_frame;
 	/* Between our fork handlers: the child's own is to bring the library back. */
 	bool forking;
 	/* A hook left something that ends when its call has returned: hooks.c. */
@@ -42,9 +47,5 @@ void pw_thread_settle(void);
 
 /* Once, at start-up. */
 void pw_thread_start(void);
-
-/* All signals blocked, by raw system call, for a slow transition; and back. */
-void pw_block_signals(uint64_t *saved);
-void pw_restore_signals(const uint64_t *saved);
 
 #endif
