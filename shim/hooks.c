@@ -197,6 +197,14 @@ static void hook_context(const long *a)
 		pw_signals_doubt();
 }
 
+/* Handlers run under a mask that libc makes; whoever reads in one asks the kernel first. */
+static void hook_wait(const long *a)
+{
+	(void)a;
+	if (pw_alive() && !pw_me.vforked)
+		pw_signals_doubt();
+}
+
 /* Also, it may leave calls of ours behind that a signal handler had interrupted. */
 static void hook_jump(const long *a)
 {
