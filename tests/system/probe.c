@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { BLOCK = 512, SPOT = 64 * BLOCK, TIMES = 12000 };
+enum { BLOCK = 512, SPOT = 64 * BLOCK, TIMES = 16000 };
 
 static char spot[SPOT];
 static unsigned long sum;
