@@ -13,7 +13,7 @@
 #define MADV_POPULATE_READ 22
 #endif
 
-#define AHEAD ((uint64_t)1 << 20)
+#define RUN ((uint64_t)1 << 20) /* what is looked at and asked for in one call */
 
 /*
  * In sequence, a cache page will be read 64 KiB / n times, and each of those reads is a
@@ -38,10 +38,11 @@ static bool worth_touching(struct pw_window *w, uint64_t cp, size_t n, bool sequ
 	return false;
 }
 
-/* Are all pages of the cache page in the kernel's cache? (If it won't say, yes.) */
+/* Are all pages of [at, at + len), at most a run, in the kernel's cache? (If it won't say,
+ * yes.) */
 static bool resident(unsigned char *at, size_t len)
 {
-	unsigned char vec[PW_CP / PW_PAGE] = {0};
+	unsigned char vec[RUN / PW_PAGE] = {0};
 	unsigned char all = 1;
 
 	if (pw_sys->mincore(at, len, vec))
@@ -51,41 +52,56 @@ static bool resident(unsigned char *at, size_t len)
 	return all & 1;
 }
 
-/* We hold the word of cp: bring it in. True: it is in. */
-static bool fill(struct pw_window *w, int fd, uint64_t cp, bool sequential)
+/*
+ * In sequence: is the run that begins here in the kernel's cache? Then all is well for its
+ * length; else it is asked for, and looked at again half a run later, so that the next is on
+ * its way in time. The page words can't tell: what was brought in once may be gone again.
+ * (In a window without MADV_RANDOM the kernel does this by itself, and we only ask once.)
+ */
+static void read_ahead(struct pw_window *w, int fd, uint64_t cp)
 {
 	uint64_t known = pw_load_relaxed(&w->known);
 	uint64_t off = cp << PW_CP_SHIFT;
-	uint64_t ahead = pw_load_relaxed(&w->ahead_end);
+	uint64_t next = pw_load_relaxed(&w->looked_at);
+	size_t len;
+
+	/* Not yet at the next look, unless the sequence began anew elsewhere. */
+	if (off >= known || (cp < next && next - cp <= RUN / PW_CP))
+		return;
+	len = pw_min_u64(RUN, known - off);
+	if (resident(w->base + off, len)) {
+		pw_store_relaxed(&w->looked_at, cp + RUN / PW_CP);
+		return;
+	}
+	pw_sys->readahead(fd, (int64_t)off, RUN);
+	pw_store_relaxed(&w->looked_at, cp + RUN / PW_CP / 2);
+}
+
+/* We hold the word of cp: bring it in. True: it is in. */
+static bool fill(struct pw_window *w, uint64_t cp)
+{
+	uint64_t known = pw_load_relaxed(&w->known);
+	uint64_t off = cp << PW_CP_SHIFT;
 	size_t len;
 
 	if (off >= known)
 		return false;
 	len = pw_min_u64(PW_CP, known - off);
-	if (resident(w->base + off, len) && !ahead)
-		return true;
-	/* Cold. In sequence ask for a run, and for the next one half a run early. */
-	if (!sequential) {
-		pw_sys->readahead(fd, (int64_t)off, len);
-	} else if (off + len + AHEAD / 2 > ahead || off > ahead) {
-		uint64_t from = ahead > off && ahead < off + AHEAD ? ahead : off;
-
-		pw_sys->readahead(fd, (int64_t)from, AHEAD);
-		pw_store_relaxed(&w->ahead_end, from + AHEAD);
-	}
-	if (resident(w->base + off, len))
-		return true;
-	/* Waits for the pages, and answers with an error where a load would be SIGBUS. */
-	return !pw_sys->madvise(w->base + off, pw_round_up(len, PW_PAGE),
+	/* Populating what is there costs more than touching it. Where it is not, populating
+	 * waits for it, and answers with an error where a load would be SIGBUS. */
+	return resident(w->base + off, len) ||
+	       !pw_sys->madvise(w->base + off, pw_round_up(len, PW_PAGE),
 				MADV_POPULATE_READ);
 }
 
 static void touch(struct pw_window *w, int fd, uint64_t cp, bool sequential)
 {
+	if (sequential)
+		read_ahead(w, fd, cp);
 	switch (pw_page_begin(w->id, cp, !w->no_wait)) {
 	case PW_PAGE_MINE:
 		pw_stat_add(PW_S_FILLS, 1);
-		pw_page_end(w->id, cp, fill(w, fd, cp, sequential));
+		pw_page_end(w->id, cp, fill(w, cp));
 		break;
 	case PW_PAGE_LATE:
 		w->no_wait = 1;

@@ -125,7 +125,7 @@ int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat
 		return -EBUSY;
 	w->id = pw_file_id(st);
 	w->last_cp = UINT64_MAX - 1;
-	w->ahead_end = 0;
+	w->looked_at = 0;
 	w->hits_mark = 0;
 	w->doubts = 0;
 	w->no_wait = 0;
