@@ -21,6 +21,7 @@ enum { UNTRIED, TRYING, ATTACHED, WITHOUT };
 
 static char seg_path[PW_SEGMENT_PATH_MAX];
 static struct pw_segment seg;
+static uintptr_t seg_at; /* of the mapping, from mmap to munmap; for pw_segment_lost() */
 static uint32_t seg_state; /* by CAS UNTRIED -> TRYING, then by that thread */
 
 static int refuse(const char *why, const char *path, long err)
@@ -116,9 +117,16 @@ static int map_fd(int fd, int prot, void **at)
 	if (pw_is_err(m))
 		return (int)m;
 	*at = (void *)m;
+	pw_store_release(&seg_at, (uintptr_t)m);
 	/* Hints are of no use in a core file. */
 	pw_sys->madvise(*at, PW_SEGMENT_BYTES, MADV_DONTDUMP);
 	return 0;
+}
+
+static void unmap(void *at)
+{
+	pw_store_release(&seg_at, 0);
+	pw_sys->munmap(at, PW_SEGMENT_BYTES);
 }
 
 static const char *file_wrong(int fd)
@@ -171,7 +179,7 @@ static int attach(const char *path, int prot, struct pw_segment *out)
 		return err;
 	wrong = head_wrong(at);
 	if (wrong) {
-		pw_sys->munmap(at, PW_SEGMENT_BYTES);
+		unmap(at);
 		return refuse(wrong, path, 0);
 	}
 	seg_set(out, at);
@@ -228,7 +236,7 @@ static int create(const char *path, struct pw_segment *out)
 		head_init(at);
 		err = pw_sys->link_fd((int)fd, path);
 		if (err)
-			pw_sys->munmap(at, PW_SEGMENT_BYTES);
+			unmap(at);
 		else
 			seg_set(out, at);
 	}
@@ -268,6 +276,21 @@ const struct pw_segment *pw_segment_get(void)
 int pw_segment_inspect(const char *path, struct pw_segment *out)
 {
 	return attach(path, PROT_READ, out);
+}
+
+/* Anyone of the same user may cut the file short; the next store there is a SIGBUS. */
+bool pw_segment_lost(uintptr_t at)
+{
+	uintptr_t base = pw_load_acquire(&seg_at);
+
+	if (!base || at - base >= PW_SEGMENT_BYTES)
+		return false;
+	/* Whoever is in the middle of it goes on with zero pages, which are hints, too. */
+	if (pw_is_err(pw_sys->mmap((void *)base, PW_SEGMENT_BYTES, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)))
+		return false;
+	pw_store_release(&seg_state, WITHOUT);
+	return true;
 }
 
 void pw_segment_detach(void)

@@ -54,6 +54,13 @@ int pw_segment_inspect(const char *path, struct pw_segment *out);
  */
 void pw_segment_detach(void);
 
+/*
+ * For the SIGBUS handler: if `at` lies in the segment, which somebody has cut short, puts
+ * zero pages in its place, after which the access may be made again; true. The process goes
+ * on without a segment.
+ */
+bool pw_segment_lost(uintptr_t at);
+
 /* "/dev/shm/pagewell-UID-vABI" for the effective user. */
 void pw_segment_default_path(char out[PW_SEGMENT_PATH_MAX]);
 

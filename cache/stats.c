@@ -16,6 +16,9 @@ static_assert(PW_S_COUNT <= sizeof(((struct pw_shm_head *)0)->past) / 8, "past h
 
 static uint64_t own[PW_S_COUNT]; /* any thread of this process, by atomic add */
 
+/* What of it is in the segment's past already (exec hands in before it is known to fail). */
+static uint64_t handed[PW_S_COUNT];
+
 /* Index + 1 of our slot; 0: none yet, UINT32_MAX: none to be had. */
 static uint32_t slot_no;
 
@@ -113,7 +116,8 @@ void pw_stat_publish(void)
 	}
 	pw_stat_own(now);
 	for (int i = 0; i < PW_S_COUNT; i++)
-		pw_store_relaxed(&pw_stat_of(slot)[i], now[i]);
+		pw_store_relaxed(&pw_stat_of(slot)[i],
+				 now[i] - pw_load_relaxed(&handed[i]));
 }
 
 uint64_t pw_stat_total_pages(uint32_t *processes)
@@ -151,8 +155,14 @@ unsigned pw_stat_sweep(const struct pw_segment *s)
 
 		if (!pid || pid > INT32_MAX || slot->pidns != ns)
 			continue;
-		if (pw_sys->kill((int)pid, 0) == -ESRCH && pw_cas(&slot->owner, &pid, 0))
-			freed++;
+		if (pw_sys->kill((int)pid, 0) != -ESRCH ||
+		    !pw_cas(&slot->owner, &pid, UINT32_MAX))
+			continue;
+		for (int k = PW_S_HITS; k < PW_S_COUNT; k++)
+			pw_add_relaxed(&s->head->past[k],
+				       pw_load_relaxed(&pw_stat_of(slot)[k]));
+		pw_store_release(&slot->owner, 0);
+		freed++;
 	}
 	return freed;
 }
@@ -165,7 +175,7 @@ bool pw_stat_shrink_asked(void)
 	       pw_xchg_acq_rel(&slot->shrink, 0);
 }
 
-void pw_stat_leave(void)
+void pw_stat_leave(bool for_good)
 {
 	const struct pw_segment *s = pw_segment_peek();
 	struct pw_shm_slot *slot = my_slot();
@@ -174,10 +184,13 @@ void pw_stat_leave(void)
 	if (!s)
 		return;
 	pw_stat_own(now);
-	for (int i = PW_S_HITS; i < PW_S_COUNT; i++)
-		if (now[i])
-			pw_add_relaxed(&s->head->past[i], now[i]);
-	pw_store_relaxed(&slot_no, UINT32_MAX);
+	for (int i = PW_S_HITS; i < PW_S_COUNT; i++) {
+		uint64_t more = now[i] - pw_xchg_acq_rel(&handed[i], now[i]);
+
+		if (more)
+			pw_add_relaxed(&s->head->past[i], more);
+	}
+	pw_store_relaxed(&slot_no, for_good ? UINT32_MAX : 0);
 	if (slot)
 		pw_store_release(&slot->owner, 0);
 }
@@ -187,5 +200,6 @@ void pw_stat_fork_child(void)
 	for (struct pw_reader *r = pw_readers(); r; r = r->next)
 		r->hits = r->hit_bytes = r->seeks = 0;
 	memset(own, 0, sizeof(own));
+	memset(handed, 0, sizeof(handed));
 	pw_store_relaxed(&slot_no, 0);
 }

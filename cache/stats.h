@@ -50,8 +50,12 @@ unsigned pw_stat_sweep(const struct pw_segment *s);
 /* True once if another process asked this one to shrink. */
 bool pw_stat_shrink_asked(void);
 
-/* The process ends: its sums go to the segment's past and the slot is free again. */
-void pw_stat_leave(void);
+/*
+ * The process ends, or is about to become another by exec: what it counted since it last
+ * handed in goes to the segment's past, and the slot is free again. for_good: it will not
+ * take another one.
+ */
+void pw_stat_leave(bool for_good);
 
 /* In a fork child: the slot and the counts are the parent's; begin anew. */
 void pw_stat_fork_child(void);

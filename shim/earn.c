@@ -134,6 +134,17 @@ static bool paid(struct pw_handle *h, uint64_t gain)
 	return sum >= price;
 }
 
+/* A segment that is cut short is a SIGBUS: not attached before that is looked after. */
+static bool informed(struct pw_handle *h)
+{
+	if (!pw_guard_installed() && !pw_guard_install()) {
+		pw_or_acq_rel(&h->flags, PW_H_NO_WINDOW);
+		return false;
+	}
+	pw_segment_get();
+	return true;
+}
+
 void pw_earn_batch(struct pw_handle *h, int fd)
 {
 	uint64_t bytes = pw_load_relaxed(&h->batch);
@@ -150,7 +161,8 @@ void pw_earn_batch(struct pw_handle *h, int fd)
 		note_high(h, end);
 		return;
 	}
-	pw_segment_get();
+	if (!informed(h))
+		return;
 	gain = gain_of(h, PW_EARN_BATCH, bytes, end, in_sequence);
 	note_high(h, end);
 	if (paid(h, gain) && qualified(h, fd) && pw_pos_adopt(h, fd))
@@ -179,8 +191,7 @@ void pw_earn_read(struct pw_handle *h, int fd, uint64_t off, uint64_t got)
 	} else if (calls >= PW_EARN_BATCH && pw_me.serving &&
 		   !(pw_load_relaxed(&h->flags) & (PW_H_NO_WINDOW | PW_H_NEVER)) &&
 		   (got < LARGE || calls >= LARGE_FIRST)) {
-		pw_segment_get();
-		if (paid(h, gain_of(h, 1, got, off + got, in_sequence)) &&
+		if (informed(h) && paid(h, gain_of(h, 1, got, off + got, in_sequence)) &&
 		    qualified(h, fd))
 			open_window(h, fd);
 	}

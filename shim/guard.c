@@ -109,6 +109,8 @@ static void on_sigbus(int sig, siginfo_t *si, void *ctx)
 			uc->uc_mcontext.gregs[REG_RIP] = (greg_t)to;
 			return;
 		}
+		if (pw_segment_lost((uintptr_t)si->si_addr))
+			return;
 	}
 	hand_on(sig, si, uc);
 	errno = saved;

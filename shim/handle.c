@@ -97,7 +97,7 @@ void pw_handle_unref(struct pw_handle *h)
 {
 	if (pw_sub_acq_rel(&h->refs, 1) != 1)
 		return;
-	if (pw_load_relaxed(&h->flags) & PW_H_QUALIFIED)
+	if ((pw_load_relaxed(&h->flags) & PW_H_QUALIFIED) && pw_me.serving)
 		pw_file_learn(pw_load_relaxed(&h->win.id), reads_of(h));
 	pw_window_retire(&h->win, true);
 }

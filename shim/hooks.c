@@ -59,6 +59,10 @@ static void hook_share_all(const long *a)
 static void hook_exec(const long *a)
 {
 	hook_share_all(a);
+	/* The successor has counts and a slot of its own. If the exec fails, what comes
+	 * after is handed in later. */
+	if (pw_alive() && !pw_me.vforked && !pw_me.bus_blocked)
+		pw_stat_leave(false);
 }
 
 static void hook_fd_1(const long *a)

@@ -234,8 +234,9 @@ ssize_t pw_pread_slow(int fd, void *buf, size_t n, off_t off)
  */
 static off_t seek_end(struct pw_handle *h, int fd, off_t off)
 {
-	struct pw_shm_file *f =
-		pw_segment_peek() ? pw_file_get(pw_load_relaxed(&h->win.id)) : NULL;
+	struct pw_shm_file *f = pw_me.serving && pw_segment_peek()
+					? pw_file_get(pw_load_relaxed(&h->win.id))
+					: NULL;
 	bool locked = f && pw_file_lock_size(f);
 	off_t to = PW_REAL(lseek)(fd, off, SEEK_END);
 

@@ -22,6 +22,20 @@ static void put(char *line, size_t *at, size_t size, const char *s)
 		line[(*at)++] = *s++;
 }
 
+/* A value comes from anywhere: shortened, and nothing in it that a terminal would obey. */
+static void put_value(char *line, size_t *at, size_t size, const char *s)
+{
+	size_t n = 0;
+
+	for (; s[n] && n < 60; n++) {
+		char c[2] = {s[n] >= ' ' && s[n] <= '~' ? s[n] : '?', 0};
+
+		put(line, at, size, c);
+	}
+	if (s[n])
+		put(line, at, size, "...");
+}
+
 static bool bad(const char *name, const char *value, const char *accepted)
 {
 	char line[512];
@@ -30,7 +44,7 @@ static bool bad(const char *name, const char *value, const char *accepted)
 	put(line, &at, sizeof(line), "pagewell: ");
 	put(line, &at, sizeof(line), name);
 	put(line, &at, sizeof(line), "=");
-	put(line, &at, sizeof(line), value);
+	put_value(line, &at, sizeof(line), value);
 	put(line, &at, sizeof(line), ": not accepted; give ");
 	put(line, &at, sizeof(line), accepted);
 	put(line, &at, sizeof(line), "; running without the library\n");

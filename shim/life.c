@@ -42,6 +42,13 @@ void pw_share_all(void)
 	pw_fd_each(0, UINT32_MAX, share_one);
 }
 
+/* Where SIGBUS is blocked a segment that was cut short would kill; then nothing is said. */
+static void hand_in(bool for_good)
+{
+	if (!pw_me.bus_blocked)
+		pw_stat_leave(for_good);
+}
+
 void pw_step_aside(void)
 {
 	if (pw_me.vforked || !pw_alive())
@@ -49,6 +56,7 @@ void pw_step_aside(void)
 	pw_gate_raise(); /* never lowered: nothing is adopted any more */
 	pw_share_all();
 	pw_windows_forbid();
+	hand_in(true);
 	pw_segment_detach();
 	pw_me.forking = false;
 	pw_store_relaxed(&pw_life->live, 0);
@@ -137,7 +145,7 @@ void pw_life_end(void)
 	if (!pw_alive() || pw_me.vforked || pw_xchg_acq_rel(&ended, pid) == pid)
 		return;
 	pw_report_write();
-	pw_stat_leave();
+	hand_in(true);
 }
 
 /* The destructors of others may still read after this one. */
