@@ -19,7 +19,8 @@ __attribute__((constructor)) static void begin(void)
 __attribute__((destructor)) static void finish(void)
 {
 	int wrong = exercise(loading_fd, 1);
-	int fd = open(getenv("LOADING_FILE"), O_RDONLY);
+	const char *path = getenv("LOADING_FILE");
+	int fd = path ? open(path, O_RDONLY) : -1;
 
 	if (!wrong)
 		wrong = exercise(fd, 1);

@@ -40,18 +40,19 @@ static int deep(const char *library)
 {
 	void *lib = dlopen(library, RTLD_NOW | RTLD_DEEPBIND);
 	int (*deep_read)(const char *, unsigned);
-	int wrong = 0;
+	int wrong;
 
-	*(void **)&deep_read = lib ? dlsym(lib, "deep_read") : NULL;
-	if (!deep_read)
+	if (!lib)
 		return __LINE__;
+	*(void **)&deep_read = dlsym(lib, "deep_read");
+	wrong = deep_read ? 0 : __LINE__;
 	/* The numbers are the same, over and over. */
 	for (int i = 0; i < 10 && !wrong; i++) {
 		wrong = once();
 		if (!wrong)
 			wrong = deep_read(path, 1);
 	}
-	return wrong;
+	return dlclose(lib) ? __LINE__ : wrong;
 }
 
 static void *in_thread(void *arg)

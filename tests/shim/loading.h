@@ -48,9 +48,12 @@ static inline int with_child(int fd, unsigned id)
 	int status;
 	pid_t pid = fork();
 
-	if (!pid)
-		_exit(raw3(SYS_lseek, fd, 0, SEEK_CUR) != 5000 ||
-		      read(fd, buf, 20) != 20 || !loading_is(buf, 20, id, 5000));
+	if (!pid) {
+		bool right = raw3(SYS_lseek, fd, 0, SEEK_CUR) == 5000 &&
+			     read(fd, buf, 20) == 20 && loading_is(buf, 20, id, 5000);
+
+		_exit(right ? 0 : 1);
+	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 		return __LINE__;
 	if (read(fd, buf, 20) != 20 || !loading_is(buf, 20, id, 5020))

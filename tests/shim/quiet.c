@@ -74,12 +74,13 @@ static int loops(void)
 static void copy_lines(const char *tag, const char *path, const char *const *keys)
 {
 	static char text[16384];
+	char *next;
 	long in = raw3(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);
 	long n = raw3(SYS_read, in, text, sizeof(text) - 1);
 
 	raw1(SYS_close, in);
 	text[n > 0 ? n : 0] = 0;
-	for (char *l = strtok(text, "\n"); l; l = strtok(NULL, "\n")) {
+	for (char *l = strtok_r(text, "\n", &next); l; l = strtok_r(NULL, "\n", &next)) {
 		bool wanted = !keys;
 
 		for (const char *const *k = keys; k && *k; k++)

@@ -45,9 +45,12 @@ static int open_file(unsigned id)
 
 static void close_open(int fd, unsigned to)
 {
+	int again;
+
 	CHECK(!close(fd), "errno %d", errno);
 	/* The number is free meanwhile; nobody else opens anything. */
-	CHECK(open_file(to) == fd, "%d", fd);
+	again = open_file(to);
+	CHECK(again == fd, "%d", fd);
 }
 
 static void replace(int fd, unsigned to)

@@ -124,6 +124,7 @@ static void *in_thread(void *arg)
 	pthread_barrier_wait(&barrier); /* read-only now */
 	use_hot(fd, 2);
 	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier); /* writable again */
 	close(fd);
 	return arg;
 }
@@ -143,6 +144,7 @@ static void read_only_threads(void)
 	use_hot(the_fd, 1);
 	pthread_barrier_wait(&barrier);
 	NEED(!raw3(SYS_mprotect, from, to - from, PROT_READ | PROT_WRITE));
+	pthread_barrier_wait(&barrier);
 	NEED(!pthread_join(t, NULL));
 	need_unmapped_file("b");
 }
@@ -161,15 +163,15 @@ static void with_segment(const char *name, const char *path)
 
 static void all_well(void)
 {
-	int a = open_hot("a", 1);
-	int b = open_hot("b", 2);
+	int a = open_hot("c", 1);
+	int b = open_hot("d", 2);
 
 	use_hot(a, 1);
 	use_hot(b, 2);
 	close(a);
 	close(b);
-	need_unmapped_file("a");
-	need_unmapped_file("b");
+	need_unmapped_file("c");
+	need_unmapped_file("d");
 }
 
 static void no_folder(void)
@@ -206,7 +208,7 @@ static void deleted(void)
 	int status;
 	pid_t pid;
 
-	NEED(find_segment(&from, &to) && !unlink(path));
+	NEED(path && find_segment(&from, &to) && !unlink(path));
 	use_hot(fd, 1);
 	close(open_hot("b", 2));
 	need_unmapped_file("b");
@@ -224,12 +226,29 @@ static void deleted(void)
 	all_well();
 }
 
+/* Cut short while it is mapped: hits go on, and so does everything else. */
+static void truncated(void)
+{
+	const char *path = getenv("PAGEWELL_SEGMENT");
+	int fd = open_hot("a", 1);
+	unsigned long from;
+	unsigned long to;
+
+	NEED(path && find_segment(&from, &to) && !truncate(path, 0));
+	use_hot(fd, 1);
+	all_well();
+	close(fd);
+	need_unmapped_file("a");
+	NEED(!unlink(path));
+}
+
 static const struct self_case cases[] = {
 	{"read-only", read_only, SELF_OURS},
 	{"read-only-threads", read_only_threads, SELF_OURS},
 	{"no-folder", no_folder, SELF_OURS},
 	{"in-proc", in_proc, SELF_OURS},
 	{"is-folder", is_folder, SELF_OURS},
+	{"truncated", truncated, SELF_OURS},
 	{"deleted", deleted, SELF_OURS},
 };
 
