@@ -1,0 +1,174 @@
+/*
+ * test_costs.c - what things cost is measured by a few for all processes, and never believed
+ * beyond reason. The answer is for the life of a process, so each case is one of its own.
+ */
+#include "unit.h"
+
+UNIT_SUITE(costs);
+
+static bool sane(const struct pw_costs *c)
+{
+	return c->call >= 100 && c->call <= 20000 && c->touch >= 5 && c->touch <= 40000 &&
+	       c->map >= 800 && c->map <= 1600000;
+}
+
+#define ROUNDS 4u /* processes that measure */
+
+static void measure(void *arg)
+{
+	const struct pw_costs *c = pw_costs();
+	struct pw_costs first = *c;
+	const struct pw_segment *s = pw_segment_peek();
+
+	(void)arg;
+	MUST(sane(c));
+	MUST(unit_count(U_MUNMAP) == 1); /* what was measured on is gone */
+	MUST(s != NULL);		 /* attached, to share them */
+	MUST(s->head->cost_call == c->call);
+	MUST(s->head->cost_touch == c->touch);
+	MUST(s->head->cost_map == c->map);
+	unit_sys.now_ns = NULL; /* not measured again: that would end us */
+	s->head->cost_map++;
+	MUST(pw_costs() == c);
+	MUST(!memcmp(c, &first, sizeof(first)));
+	s->head->cost_map--;
+}
+
+static void find(void *arg)
+{
+	const struct pw_costs *want = arg;
+
+	unit_sys.now_ns = NULL;
+	MUST(pw_costs()->call == want->call);
+	MUST(pw_costs()->touch == want->touch);
+	MUST(pw_costs()->map == want->map);
+}
+
+/* The smallest of what the first few processes measured; never larger again. */
+Test(costs, measured_by_a_few_for_all)
+{
+	const struct pw_segment *s = pw_segment_get();
+	struct pw_costs best = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
+
+	cr_assert_not_null(s);
+	for (uint32_t i = 1; i <= ROUNDS; i++) {
+		unit_child(measure, NULL);
+		cr_assert_eq(s->head->cost_rounds, i);
+		cr_assert_leq(s->head->cost_call, best.call);
+		cr_assert_leq(s->head->cost_touch, best.touch);
+		cr_assert_leq(s->head->cost_map, best.map);
+		best.call = s->head->cost_call;
+		best.touch = s->head->cost_touch;
+		best.map = s->head->cost_map;
+	}
+	unit_child(find, &best);
+	unit_child(find, &best);
+	cr_assert_eq(s->head->cost_rounds, ROUNDS);
+}
+
+static void without_segment(void *arg)
+{
+	(void)arg;
+	MUST(!pw_segment_set_path("/dev/shm/no such folder/segment"));
+	MUST(sane(pw_costs()));
+	MUST(pw_segment_peek() == NULL);
+	MUST(pw_costs() == pw_costs());
+}
+
+Test(costs, without_a_segment)
+{
+	unit_child(without_segment, NULL);
+}
+
+/* ---- silly readings -------------------------------------------------------------------------- */
+
+static int64_t step;
+
+static int64_t by_steps(void)
+{
+	static int64_t now = INT64_MAX / 2;
+
+	return now += step;
+}
+
+static void with_step(void *arg)
+{
+	const struct pw_costs *c;
+
+	step = *(int64_t *)arg;
+	unit_sys.now_ns = by_steps;
+	c = pw_costs();
+	MUST(sane(c));
+	/* A touch and a mapping are worth so many calls on every machine there is. */
+	MUST(c->touch >= c->call / 20 && c->touch <= 2 * c->call);
+	MUST(c->map >= 8 * c->call && c->map <= 80 * c->call);
+	if (step <= 0)
+		MUST(c->call <= 120 && c->touch <= 6 && c->map <= 960);
+	if (step == 1000000000)
+		MUST(c->call == 20000);
+}
+
+Test(costs, silly_clocks)
+{
+	int64_t steps[] = {0, 1, -1000000, 1000000000, 30 * 86400 * 1000000000LL};
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		unlink(pw_segment_path());
+		unit_child(with_step, &steps[i]);
+	}
+}
+
+static void with_failures(void *call)
+{
+	const struct pw_costs *c;
+
+	MUST(pw_segment_get() != NULL);
+	unit_fail(*(enum unit_call *)call, 1, -ENOMEM);
+	c = pw_costs();
+	MUST(unit_failed());
+	MUST(sane(c));
+	MUST(unit_count(U_MMAP) == unit_count(U_MUNMAP));
+	if (*(enum unit_call *)call == U_MMAP)
+		MUST(c->touch == 2 * c->call && c->map == 80 * c->call); /* the worst */
+}
+
+Test(costs, calls_fail)
+{
+	enum unit_call calls[] = {U_MMAP, U_MADVISE, U_LSEEK};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		unlink(pw_segment_path());
+		unit_child(with_failures, &calls[i]);
+	}
+}
+
+static void believe(void *arg)
+{
+	const uint32_t *is = arg;
+	const struct pw_costs *c;
+
+	MUST(pw_segment_get() != NULL);
+	pw_segment_peek()->head->cost_call = is[0];
+	pw_segment_peek()->head->cost_touch = is[1];
+	pw_segment_peek()->head->cost_map = is[2];
+	pw_segment_peek()->head->cost_rounds = ROUNDS;
+	unit_sys.now_ns = NULL;
+	c = pw_costs();
+	MUST(sane(c));
+	MUST(c->call == is[3]);
+	MUST(c->touch == is[4]);
+	MUST(c->map == is[5]);
+}
+
+Test(costs, garbage_in_the_segment)
+{
+	uint32_t cases[][6] = {
+		{0, 0, 1, 100, 5, 800},
+		{1, 1, 1, 100, 5, 800},
+		{UINT32_MAX, UINT32_MAX, UINT32_MAX, 20000, 40000, 1600000},
+		{300, 50, 7000, 300, 50, 7000},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		unit_child(believe, cases[i]);
+}
