@@ -1,0 +1,415 @@
+/*
+ * test_reclaim.c - the bound on mapped pages: respected, whoever else maps; what is in use
+ * keeps its place; what was given back is read again, exact.
+ */
+#include "unit.h"
+
+UNIT_SUITE(reclaim);
+
+#define CPS 256
+#define SIZE (CPS * PW_CP)
+#define EVERY 32 /* polls between two looks, and what the total may be over by */
+
+static struct pw_reader *me;
+static struct pw_window w;
+static const struct pw_segment *s;
+static const char *path;
+static int fd = -1;
+static unsigned char buf[2 * PW_CP];
+
+static void start(bool with_segment)
+{
+	if (with_segment) {
+		s = pw_segment_get();
+		cr_assert_not_null(s);
+		s->head->cost_call = 300;
+		s->head->cost_touch = 10;
+		s->head->cost_map = 10000;
+		s->head->cost_rounds = UINT32_MAX;
+	} else {
+		cr_assert_eq(pw_segment_set_path("/dev/shm/no such folder/segment"), 0);
+	}
+	pw_costs();
+	me = pw_reader_claim();
+	unit_guard();
+	path = unit_shm("file");
+	fd = unit_file(path, SIZE);
+	cr_assert_eq(unit_open(me, &w, fd), 0);
+}
+
+static uint64_t own(enum pw_stat what)
+{
+	uint64_t stats[PW_S_COUNT];
+
+	pw_stat_own(stats);
+	return stats[what];
+}
+
+static uint64_t touched(const struct pw_window *x)
+{
+	uint64_t n = 0;
+
+	for (size_t cp = 0; cp < x->maplen >> PW_CP_SHIFT; cp++)
+		n += (x->map[cp] & PW_M_TOUCHED) != 0;
+	return n;
+}
+
+/* As the shim: touch, look at the bound, read. */
+static void read_exact(size_t n, uint64_t off)
+{
+	struct pw_hazard *h = pw_hazard_enter(me, &w);
+	enum pw_hit hit = pw_window_read(&w, buf, n, off);
+
+	for (int i = 0; i < 64 && hit == PW_MISS_TOUCH; i++) {
+		pw_window_touch(&w, fd, n, off);
+		pw_reclaim_poll(me);
+		hit = pw_window_read(&w, buf, n, off);
+	}
+	pw_window_leave(h, &w);
+	CHECK(hit == PW_HIT);
+	CHECK(unit_exact(buf, n, off));
+}
+
+static void read_page(uint64_t cp)
+{
+	read_exact(4096, cp * PW_CP + 4096);
+}
+
+/* A look at the total happens at every so manieth poll. */
+static void look(void)
+{
+	for (int i = 0; i <= EVERY; i++)
+		pw_reclaim_poll(me);
+}
+
+static struct pw_shm_slot *my_slot(void)
+{
+	for (uint32_t i = 0; i < PW_SLOTS; i++)
+		if (s->slots[i].owner == (uint32_t)getpid())
+			return &s->slots[i];
+	return NULL;
+}
+
+static uint64_t my_pidns(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) ? 0 : st.st_ino;
+}
+
+/* Another process, as far as the segment knows. */
+static struct pw_shm_slot *another(uint32_t pid, uint64_t pages)
+{
+	for (uint32_t i = 0; i < PW_SLOTS; i++) {
+		if (s->slots[i].owner)
+			continue;
+		s->slots[i].owner = pid;
+		s->slots[i].pidns = my_pidns();
+		s->slots[i].pages = pages;
+		return &s->slots[i];
+	}
+	return NULL;
+}
+
+/* ---- the bound ------------------------------------------------------------------------------ */
+
+static struct sysinfo memory;
+
+static long say_memory(struct sysinfo *si)
+{
+	*si = memory;
+	return 0;
+}
+
+Test(reclaim, half_of_memory_by_default)
+{
+	memory.totalram = 1000;
+	memory.mem_unit = 4096;
+	unit_sys.sysinfo = say_memory;
+	cr_assert_eq(pw_reclaim_bound(), 500u * 4096);
+	memory.totalram = 7;
+	cr_assert_eq(pw_reclaim_bound(), 500u * 4096, "asked once");
+	pw_reclaim_set_bound(123456789);
+	cr_assert_eq(pw_reclaim_bound(), 123456789u);
+	pw_reclaim_set_bound(0);
+	cr_assert_eq(pw_reclaim_bound(), 7u * 4096 / 2);
+}
+
+Test(reclaim, unknown_memory)
+{
+	unit_fail(U_SYSINFO, 1, -EPERM);
+	cr_assert_eq(pw_reclaim_bound(), (uint64_t)1 << 30);
+}
+
+static void stays_below(uint64_t bound)
+{
+	uint64_t most = 0;
+
+	pw_reclaim_set_bound(bound * PW_CP);
+	for (int round = 0; round < 3; round++) {
+		for (uint64_t cp = 0; cp < CPS; cp++) {
+			read_page(cp);
+			if (own(PW_S_PAGES) > most)
+				most = own(PW_S_PAGES);
+			CHECK(own(PW_S_PAGES) == touched(&w));
+			CHECK(w.pages == touched(&w));
+		}
+	}
+	cr_assert_leq(most, bound + EVERY + 1);
+	cr_assert_geq(most, bound, "and all of it is used");
+	cr_assert_gt(own(PW_S_RECLAIMS), 0u);
+	look();
+	cr_assert_leq(own(PW_S_PAGES), bound);
+}
+
+/* What the kernel has mapped for us, in KiB. */
+static unsigned long rss(void)
+{
+	FILE *f = fopen("/proc/self/smaps", "re");
+	char line[512];
+	bool here = false;
+	unsigned long kb = 0;
+	unsigned long n;
+	unsigned long end;
+
+	cr_assert_not_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx ", &n, &end) == 2)
+			here = strstr(line, path) != NULL;
+		else if (here && sscanf(line, "Rss: %lu", &n) == 1)
+			kb += n;
+	}
+	fclose(f);
+	return kb;
+}
+
+Test(reclaim, bound_is_respected)
+{
+	start(true);
+	stays_below(64);
+	/* A fault maps what lies around it, which may be half of the next cache page. */
+	cr_assert_leq(rss(), 2 * own(PW_S_PAGES) * (PW_CP >> 10));
+	cr_assert_eq(my_slot()->pages, own(PW_S_PAGES));
+	cr_assert_eq(my_slot()->reclaims, own(PW_S_RECLAIMS));
+	pw_window_retire(&w, false);
+	cr_assert_eq(own(PW_S_PAGES), 0u);
+}
+
+Test(reclaim, without_a_segment)
+{
+	start(false);
+	stays_below(50);
+}
+
+Test(reclaim, tiny_bounds)
+{
+	start(true);
+	pw_reclaim_set_bound(1);
+	for (uint64_t cp = 0; cp < CPS; cp++)
+		read_page(cp);
+	look();
+	cr_assert_eq(own(PW_S_PAGES), 0u);
+	read_page(7);
+}
+
+Test(reclaim, below_the_bound_nothing_happens)
+{
+	start(true);
+	pw_reclaim_set_bound(CPS * PW_CP);
+	for (uint64_t cp = 0; cp < CPS; cp++)
+		read_page(cp);
+	look();
+	cr_assert_eq(own(PW_S_PAGES), (uint64_t)CPS);
+	cr_assert_eq(own(PW_S_RECLAIMS), 0u);
+	/* Right after a look, for a while a poll asks nobody. */
+	my_slot()->pages = 12345;
+	while (my_slot()->pages == 12345)
+		pw_reclaim_poll(me);
+	cr_assert_eq(my_slot()->pages, (uint64_t)CPS, "published at each look");
+	unit_fail(U_ANY, 1, -EIO);
+	my_slot()->pages = 12345;
+	for (int i = 0; i < EVERY - 1; i++)
+		pw_reclaim_poll(me);
+	cr_assert_eq(my_slot()->pages, 12345u);
+	cr_assert_not(unit_failed());
+}
+
+Test(reclaim, exact_after_all_was_given_back)
+{
+	start(true);
+	for (int round = 0; round < 4; round++) {
+		pw_reclaim_set_bound(CPS * PW_CP);
+		for (uint64_t off = 0; off + 100000 <= SIZE; off += 100000)
+			read_exact(100000, off);
+		pw_reclaim_set_bound(PW_CP);
+		while (own(PW_S_PAGES) > 1)
+			look();
+		CHECK(rss() <= 3 * (PW_CP >> 10));
+	}
+}
+
+/* ---- who keeps his place -------------------------------------------------------------------- */
+
+Test(reclaim, a_second_chance_for_what_is_used)
+{
+	start(true);
+	pw_reclaim_set_bound(CPS * PW_CP);
+	for (uint64_t cp = 0; cp < 200; cp++)
+		read_page(cp);
+	/* The first clock takes all reference bits and gives back some. */
+	pw_reclaim_set_bound(190 * PW_CP);
+	look();
+	cr_assert_lt(own(PW_S_PAGES), 200u);
+	cr_assert_gt(own(PW_S_PAGES), 100u);
+	/* Of those that are left every third is used now and then from here on. */
+	for (uint64_t cp = 101; cp < 200; cp += 3)
+		read_page(cp);
+	pw_reclaim_set_bound(100 * PW_CP);
+	look();
+	look();
+	cr_assert_leq(own(PW_S_PAGES), 100u);
+	for (uint64_t cp = 101; cp < 200; cp += 3)
+		CHECK(w.map[cp] & PW_M_TOUCHED);
+	cr_assert_eq(own(PW_S_PAGES), touched(&w));
+}
+
+Test(reclaim, several_windows)
+{
+	static struct pw_window second;
+	static struct pw_window third;
+
+	start(true);
+	cr_assert_eq(unit_open(me, &second, fd), 0);
+	cr_assert_eq(unit_open(me, &third, fd), 0);
+	pw_reclaim_set_bound(3 * CPS * PW_CP);
+	for (uint64_t cp = 0; cp < CPS; cp++) {
+		CHECK(unit_read(me, &second, fd, buf, 4096, cp * PW_CP) == PW_HIT);
+		CHECK(unit_read(me, &third, fd, buf, 4096, cp * PW_CP) == PW_HIT);
+		read_page(cp);
+	}
+	/* One that is closed is in the registry still. */
+	pw_window_retire(&third, false);
+	cr_assert_eq(own(PW_S_PAGES), 2u * CPS);
+	pw_reclaim_set_bound(100 * PW_CP);
+	while (own(PW_S_PAGES) > 100)
+		look();
+	cr_assert_eq(own(PW_S_PAGES), touched(&w) + touched(&second));
+	for (uint64_t cp = 0; cp < CPS; cp++) {
+		CHECK(unit_read(me, &second, fd, buf, 4096, cp * PW_CP) == PW_HIT);
+		CHECK(unit_exact(buf, 4096, cp * PW_CP));
+	}
+}
+
+/* ---- others ------------------------------------------------------------------------------------ */
+
+Test(reclaim, down_to_the_fair_share)
+{
+	start(true);
+	pw_reclaim_set_bound(100 * PW_CP);
+	another((uint32_t)getppid(), 100);
+	for (uint64_t cp = 0; cp < CPS; cp++)
+		read_page(cp);
+	for (int i = 0; i < 20; i++)
+		look();
+	cr_assert_eq(own(PW_S_PAGES), 50u, "the half, though the other keeps too much");
+	for (int i = 0; i < 5; i++)
+		look();
+	cr_assert_eq(own(PW_S_PAGES), 50u);
+	for (uint64_t cp = 0; cp < CPS; cp++)
+		read_page(cp);
+}
+
+Test(reclaim, a_smaller_process_gives_nothing)
+{
+	start(true);
+	pw_reclaim_set_bound(100 * PW_CP);
+	another((uint32_t)getppid(), 1000);
+	for (uint64_t cp = 0; cp < 40; cp++)
+		read_page(cp);
+	look();
+	cr_assert_eq(own(PW_S_PAGES), 40u);
+	cr_assert_eq(own(PW_S_RECLAIMS), 0u);
+}
+
+static void nothing(void *arg)
+{
+	(void)arg;
+}
+
+Test(reclaim, the_dead_do_not_count)
+{
+	pid_t child;
+	struct pw_shm_slot *slot;
+
+	start(true);
+	child = unit_fork(nothing, NULL);
+	unit_join(child);
+	slot = another((uint32_t)child, 1000000);
+	pw_reclaim_set_bound(200 * PW_CP);
+	for (uint64_t cp = 0; cp < 190; cp++)
+		read_page(cp);
+	look();
+	cr_assert_eq(own(PW_S_PAGES), 190u);
+	cr_assert_eq(own(PW_S_RECLAIMS), 0u);
+	cr_assert_eq(slot->owner, 0u, "swept");
+}
+
+Test(reclaim, asked_to_shrink)
+{
+	start(true);
+	pw_reclaim_set_bound(200 * PW_CP);
+	another((uint32_t)getppid(), 10);
+	for (uint64_t cp = 0; cp < 150; cp++)
+		read_page(cp);
+	look();
+	cr_assert_eq(own(PW_S_PAGES), 150u);
+	my_slot()->shrink = 1;
+	look();
+	cr_assert_lt(own(PW_S_PAGES), 150u, "below the bound, but over its share");
+	cr_assert_geq(own(PW_S_PAGES), 100u);
+	cr_assert_eq(my_slot()->shrink, 0u);
+	uint64_t now = own(PW_S_PAGES);
+
+	look();
+	cr_assert_eq(own(PW_S_PAGES), now, "once");
+}
+
+/* ---- in between --------------------------------------------------------------------------------- */
+
+static long retire_and_advise(void *at, size_t len, int advice)
+{
+	if (advice == MADV_DONTNEED)
+		pw_window_retire(&w, false);
+	return pw_sys_kernel.madvise(at, len, advice);
+}
+
+Test(reclaim, window_retired_meanwhile)
+{
+	start(true);
+	pw_reclaim_set_bound(CPS * PW_CP);
+	for (uint64_t cp = 0; cp < CPS; cp++)
+		read_page(cp);
+	unit_sys.madvise = retire_and_advise;
+	pw_reclaim_set_bound(10 * PW_CP);
+	look();
+	cr_assert_eq(unit_maps(path), 0u, "who left it last unmapped it");
+	cr_assert_eq(own(PW_S_PAGES), 0u);
+	cr_assert_eq(own(PW_S_WINDOWS), 0u);
+}
+
+Test(reclaim, no_slot_left_to_look_through)
+{
+	start(true);
+	pw_reclaim_set_bound(CPS * PW_CP);
+	for (uint64_t cp = 0; cp < CPS; cp++)
+		read_page(cp);
+	for (int i = 0; i < PW_HAZARD_DEPTH; i++) {
+		me->slot[i].obj = &w;
+		me->slot[i].frame = UINTPTR_MAX;
+	}
+	pw_reclaim_set_bound(10 * PW_CP);
+	look();
+	cr_assert_eq(own(PW_S_PAGES), (uint64_t)CPS);
+	for (int i = 0; i < PW_HAZARD_DEPTH; i++)
+		cr_assert_eq(me->slot[i].obj, &w);
+}
