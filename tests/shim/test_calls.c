@@ -2,37 +2,13 @@
  * test_calls.c - calls that use or move the kernel's position beside read, write and lseek.
  * Each begins with a position of ours, and everything that follows says where it went.
  */
-#include <execinfo.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
-#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <sys/uio.h>
 
-#include "_self.h"
-
-#define SIZE 300000
-
-static int ready(const char *path, unsigned id, int flags, off_t at)
-{
-	int fd = open_made(path, id, SIZE, flags);
-
-	warm(fd);
-	say_seek(fd, at, SEEK_SET);
-	say_read(fd, 10);
-	return fd;
-}
-
-/* The position as both see it, and reading on from there until it is ours again. */
-static void go_on(int fd)
-{
-	say_pos(fd);
-	say_read(fd, 5);
-	for (int i = 0; i < 60; i++)
-		say_read(fd, 3);
-	say_pos(fd);
-}
+#include "calls.h"
 
 static void with_sendfile(void)
 {
@@ -214,90 +190,6 @@ static void with_direct(void)
 	go_on(fd);
 }
 
-/* What a lock at the position covers is seen by another process's F_GETLK. */
-static void say_locks(const char *path)
-{
-	pid_t pid = fork();
-
-	if (!pid) {
-		int fd = open(path, O_RDWR);
-
-		for (off_t at = 0; at < 20000;) {
-			struct flock l = {
-				.l_type = F_WRLCK, .l_start = at, .l_whence = SEEK_SET};
-
-			NEED(!fcntl(fd, F_GETLK, &l));
-			if (l.l_type == F_UNLCK) {
-				say("no lock from %ld", (long)at);
-				break;
-			}
-			say("lock %d from %ld, %ld", l.l_type, (long)l.l_start,
-			    (long)l.l_len);
-			at = l.l_start + l.l_len;
-			if (!l.l_len)
-				break;
-		}
-		_exit(0);
-	}
-	say_wait(pid);
-}
-
-static void with_locks(void)
-{
-	struct flock l = {
-		.l_type = F_WRLCK, .l_whence = SEEK_CUR, .l_start = 5, .l_len = 7};
-	int fd = ready("a", 1, O_RDWR, 100);
-
-	say_ret("F_SETLK", fcntl(fd, F_SETLK, &l));
-	go_on(fd);
-	l.l_start = 1000;
-	say_ret("F_SETLKW", fcntl(fd, F_SETLKW, &l));
-	go_on(fd);
-	l.l_start = 3000;
-	say_ret("lockf", lockf(fd, F_LOCK, 20));
-	go_on(fd);
-	say_ret("lockf test", lockf(fd, F_TEST, 0));
-	say_locks("a");
-	l.l_type = F_UNLCK;
-	l.l_start = -3000;
-	l.l_len = 0;
-	say_ret("F_SETLK before 0", fcntl(fd, F_SETLK, &l));
-	l.l_start = -10;
-	say_ret("unlock", fcntl(fd, F_SETLK, &l));
-	say_locks("a");
-	say_ret("bad pointer", fcntl(fd, F_SETLK, 8));
-	go_on(fd);
-}
-
-static void with_ofd_locks(void)
-{
-	struct flock l = {
-		.l_type = F_WRLCK, .l_whence = SEEK_CUR, .l_start = 5, .l_len = 7};
-	int fd = ready("a", 1, O_RDWR, 100);
-
-	say_ret("F_OFD_SETLK", fcntl(fd, F_OFD_SETLK, &l));
-	say_locks("a");
-	go_on(fd);
-	say_ret("flock", flock(fd, LOCK_EX));
-	go_on(fd);
-	l.l_type = F_RDLCK;
-	say_ret("F_OFD_GETLK", fcntl(fd, F_OFD_GETLK, &l));
-	say("%d %ld %ld", l.l_type, (long)l.l_start, (long)l.l_len);
-	go_on(fd);
-}
-
-static void with_lockf(void)
-{
-	int fd = ready("a", 1, O_RDWR, 100);
-
-	say_ret("lockf", lockf(fd, F_LOCK, 20));
-	say_locks("a");
-	go_on(fd);
-	say_seek(fd, 5000, SEEK_SET);
-	say_ret("lockf64", lockf64(fd, F_TLOCK, 20));
-	say_locks("a");
-}
-
 static void with_fionread(void)
 {
 	int fd = ready("a", 1, O_RDONLY, 100);
@@ -338,51 +230,6 @@ static void with_old_fallocate(void)
 	say_file("a");
 }
 
-static void with_dprintf(void)
-{
-	int fd = ready("a", 1, O_RDWR, 100);
-
-	say_ret("dprintf", dprintf(fd, "%d and %s", 12, "more"));
-	say_pos(fd);
-	go_on(fd);
-	say_file("a");
-}
-
-/* Messages of libc's own to number 2, when that is a file whose position is ours. */
-static void with_perror(void)
-{
-	int fd;
-
-	close(2);
-	fd = open_made("log", 1, SIZE, O_RDWR);
-	NEED(fd == 2);
-	warm(2);
-	say_seek(2, 1000, SEEK_SET);
-	errno = ENOENT;
-	perror("message");
-	say_pos(2);
-	say_file("log");
-	go_on(2);
-	fprintf(stderr, "more %d", 5);
-	say_pos(2);
-	say_file("log");
-}
-
-/* libc writes these lines by itself, past write and writev. */
-static void with_backtrace(void)
-{
-	int fd = ready("a", 1, O_RDWR, 5000);
-	void *at[2] = {(void *)with_backtrace, (void *)with_perror};
-	unsigned char first = 0;
-
-	backtrace_symbols_fd(at, 2, fd);
-	say("moved: %d", lseek(fd, 0, SEEK_CUR) > 5010);
-	pread(fd, &first, 1, 5010);
-	say("written there: %d", first != content(1, 5010));
-	pread(fd, &first, 1, 0);
-	say("written at 0: %d", first != content(1, 0));
-}
-
 static void with_holes(void)
 {
 	int fd = open_made("a", 1, SIZE, O_RDWR);
@@ -403,41 +250,6 @@ static void with_holes(void)
 	say_seek(fd, -1, SEEK_DATA);
 	say_seek(fd, 0, 17);
 	go_on(fd);
-}
-
-static void say_two(void)
-{
-	int n[2] = {-1, -1};
-	int got = scanf("%d %d", &n[0], &n[1]);
-
-	say("%d: %d %d", got, n[0], n[1]);
-}
-
-static void with_scanf(void)
-{
-	int fd;
-
-	make_file("numbers", 1, 0);
-	fd = open("numbers", O_WRONLY);
-	for (int i = 0; i < 3000; i++)
-		dprintf(fd, "%d ", i);
-	close(fd);
-	close(0);
-	fd = open("numbers", O_RDONLY);
-	NEED(fd == 0);
-	warm(0);
-	say_read(0, 10); /* "0 1 2 3 4 " */
-	say_two();
-	say_pos(0);
-	say_seek(0, 190, SEEK_SET);
-	say_two();
-	say_ret("fseek", fseek(stdin, 390, SEEK_SET));
-	say_two();
-	say("ftell %ld", ftell(stdin));
-	/* cppcheck-suppress fflushOnInputStream */
-	say_ret("fflush", fflush(stdin));
-	say_pos(0);
-	say_read(0, 10);
 }
 
 static void with_syscall(void)
@@ -517,16 +329,9 @@ static const struct self_case cases[] = {
 	{"vectors", with_vectors, SELF_BOTH},
 	{"append", with_append, SELF_BOTH},
 	{"direct", with_direct, SELF_BOTH},
-	{"locks", with_locks, SELF_BOTH},
-	{"ofd-locks", with_ofd_locks, SELF_BOTH},
-	{"lockf", with_lockf, SELF_BOTH},
 	{"fionread", with_fionread, SELF_BOTH},
 	{"old-fallocate", with_old_fallocate, SELF_BOTH},
-	{"dprintf", with_dprintf, SELF_BOTH},
-	{"perror", with_perror, SELF_BOTH},
-	{"backtrace", with_backtrace, SELF_BOTH},
 	{"holes", with_holes, SELF_BOTH},
-	{"scanf", with_scanf, SELF_BOTH},
 	{"syscall", with_syscall, SELF_BOTH},
 	{"syscall-sendfile", with_syscall_sendfile, SELF_BOTH},
 };
