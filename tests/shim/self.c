@@ -173,6 +173,13 @@ static void diverge(char **a, char **b)
 	(*b)[strcspn(*b, "\n")] = 0;
 }
 
+/* 97: no trace could be written; 98: the case could not be started; 99: NEED. */
+static bool harness_gave_up(int status)
+{
+	return WIFEXITED(status) && WEXITSTATUS(status) >= 97 &&
+	       WEXITSTATUS(status) <= 99;
+}
+
 static bool verdict(const struct self_case *c)
 {
 	struct outcome plain = {NULL, 0, false};
@@ -203,6 +210,9 @@ static bool verdict(const struct self_case *c)
 		printf("not ok %s - %s\n", c->name, why);
 	} else if (plain.trace && !*plain.trace && !plain.status) {
 		printf("not ok %s - left no trace\n", c->name);
+	} else if (harness_gave_up(plain.status) || harness_gave_up(ours.status)) {
+		printf("not ok %s - the test itself gave up: %s, %s\n", c->name, how[0],
+		       how[1]);
 	} else if (plain.trace && strcmp(plain.trace, ours.trace) != 0) {
 		char *a = plain.trace;
 		char *b = ours.trace;

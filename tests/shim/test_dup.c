@@ -174,6 +174,7 @@ static void table_full(void)
 	int a = open_made("a", 1, SIZE, O_RDONLY);
 	struct rlimit lim;
 	int d[64];
+	int e[3];
 	int n = 0;
 
 	warm(a);
@@ -183,10 +184,11 @@ static void table_full(void)
 	NEED(!setrlimit(RLIMIT_NOFILE, &lim));
 	while (n < 64 && (d[n] = dup(a)) >= 0)
 		n++;
-	say("%d duplicates, errno %d", n, errno);
-	say_ret("F_DUPFD", fcntl(a, F_DUPFD, 0));
-	say_ret("open", open("a", O_RDONLY));
+	e[0] = errno;
+	e[1] = fcntl(a, F_DUPFD, 0) < 0 ? errno : 0;
+	e[2] = open("a", O_RDONLY) < 0 ? errno : 0;
 	close(d[0]); /* room for the trace */
+	say("%d duplicates, errno %d, F_DUPFD %d, open %d", n, e[0], e[1], e[2]);
 	for (int i = 1; i < n; i++) {
 		say_read(d[i], 3);
 		say_pos(d[n - i]);
