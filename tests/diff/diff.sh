@@ -1,6 +1,7 @@
 #!/bin/sh
 # The differential tester on programs that are the same every time: those written down in
-# cases/, and those of a thousand seeds. SEEDS=FROM-TO runs others.
+# cases/, those of a thousand seeds, and signals at every Nth instruction of some calls.
+# SEEDS=FROM-TO runs other seeds, STRIDE=1 interrupts everywhere (which takes minutes).
 set -eu
 cd "$(dirname "$0")"
 
@@ -13,13 +14,31 @@ trap 'rm -rf "$work" "$segment"' EXIT
 
 status=0
 
-# The tester's last line: programs=N failed=N late=N hits=N seeks=N.
+# A number from the tester's last line: programs=N failed=N ...
 number() {
-	sed -n "s/^programs=.* *$1=\([0-9]*\).*/\1/p;s/^$1=\([0-9]*\).*/\1/p" "$work/out"
+	sed -n "s/^\(programs=.* \)\{0,1\}$1=\([0-9]*\).*/\2/p" "$work/out"
 }
 
-"$diff" --prog cases/*.prog >"$work/out" || status=1
-grep -E '^(ok|not ok) ' "$work/out" || { echo "not ok cases - none was run"; status=1; }
+# cases NAME OPTION...: the lines for the written programs
+cases() {
+	name=$1
+	shift
+	"$diff" "$@" --prog cases/*.prog >"$work/out" || status=1
+	grep -E '^(ok|not ok) ' "$work/out" | sed "s/^\(ok\|not ok\) /&$name/" ||
+		{ echo "not ok ${name}cases - none was run"; status=1; }
+}
+
+cases ''
+cases 'at any instruction: ' --sweep --stride "${STRIDE:-29}"
+interrupted=$(number interrupted)
+if [ "${interrupted:-0}" -gt 0 ]; then
+	echo "ok interrupted: $interrupted calls in their middle"
+elif [ "$(number untraced)" -gt 0 ]; then
+	echo "skip interrupted - ptrace is not permitted here"
+else
+	echo "not ok interrupted - no call was"
+	status=1
+fi
 
 if "$diff" --jobs 2 --shrink 3 --shrink-time 20 --seeds "$seeds" >"$work/out"; then
 	echo "ok seeds $seeds: $(cat "$work/out")"
@@ -27,7 +46,6 @@ else
 	echo "not ok seeds $seeds - $(cat "$work/out"): stderr has the shortened programs"
 	status=1
 fi
-cat "$work/out" >&2
 
 # Two runs that are alike because the library stood aside prove nothing.
 hits=$(number hits) seeks=$(number seeks)

@@ -95,7 +95,7 @@ void pw_do_MADVISE(const struct pw_step *s)
 	static const int advice[] = {MADV_DONTNEED, MADV_WILLNEED, MADV_DONTFORK,
 				     MADV_FREE};
 	struct range r = pages(PW_M_BASE, PW_M_PAGES, s->arg[0], s->arg[1]);
-	int a = advice[s->arg[2] & 1];
+	int a = advice[s->arg[2] & 3];
 
 	pw_said(s,
 		s->name ? PW_CALL((int)syscall(SYS_madvise, r.p, r.size, a))

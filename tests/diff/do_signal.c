@@ -20,7 +20,7 @@ sighandler_t old_sigset(int sig, sighandler_t handler) __asm__("sigset");
 
 #define ALT_STACK (128u << 10)
 
-static __thread int handler_steps;
+static __thread int handler_steps, handler_runs;
 static __thread bool handler_jumps;
 static __thread sigjmp_buf *handler_back;
 static __thread void *alt_stack;
@@ -29,14 +29,20 @@ static void on_signal(int sig)
 {
 	sigjmp_buf *back = handler_back;
 	bool jumps = handler_jumps;
+	bool begun = pw_trap_begun;
+	int err = errno;
 
+	pw_trap_begun = false; /* the handler's own calls are not the interrupted one */
+	handler_runs++;
 	pw_note("  handler of %d begins\n", sig);
 	/* The next steps are this handler's: hand on the turn as between steps. */
 	pw_pass_turn();
 	pw_run_steps(handler_steps);
 	pw_note("  handler of %d ends\n", sig);
+	pw_trap_begun = begun;
 	if (jumps && back && back == handler_back)
 		siglongjmp(*back, 1);
+	errno = err;
 }
 
 static void on_signal_info(int sig, siginfo_t *info, void *context)
@@ -74,21 +80,42 @@ static void need_alt_stack(int64_t how)
 	sigaltstack(&st, NULL);
 }
 
-void pw_do_RAISE(const struct pw_step *s)
+void pw_handler_install(int sig, int64_t how)
 {
-	struct sigaction sa = {.sa_flags = sa_flags(s->arg[1])};
-	sigjmp_buf here, *outer = handler_back;
-	int ret;
+	struct sigaction sa = {.sa_flags = sa_flags(how)};
 
-	if (s->arg[1] & PW_RA_PLAIN)
+	if (how & PW_RA_PLAIN)
 		sa.sa_handler = on_signal;
 	else
 		sa.sa_sigaction = on_signal_info;
-	need_alt_stack(s->arg[1]);
-	sigaction(SIGUSR1, &sa, NULL);
-	handler_steps = s->arg[0] & 0xff;
-	handler_jumps = s->arg[1] & PW_RA_JUMP;
-	handler_back = &here;
+	need_alt_stack(how);
+	sigaction(sig, &sa, NULL);
+}
+
+void pw_handler_set(int steps, bool jumps, sigjmp_buf *back)
+{
+	handler_steps = steps;
+	handler_jumps = jumps;
+	handler_back = back;
+}
+
+sigjmp_buf *pw_handler_back(void)
+{
+	return handler_back;
+}
+
+int pw_handler_runs(void)
+{
+	return handler_runs;
+}
+
+void pw_do_RAISE(const struct pw_step *s)
+{
+	sigjmp_buf here, *outer = handler_back;
+	int ret;
+
+	pw_handler_install(SIGUSR1, s->arg[1]);
+	pw_handler_set(s->arg[0] & 0xff, s->arg[1] & PW_RA_JUMP, &here);
 	if (sigsetjmp(here, 1)) {
 		pw_err = PW_UNTOUCHED;
 		handler_back = outer;

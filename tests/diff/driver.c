@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "driver.h"
 #include "files.h"
+#include "tracer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -85,6 +87,9 @@ static void become(const struct pw_driver *d, const struct pw_prog *p, const cha
 		_exit(124);
 	setrlimit(RLIMIT_NOFILE, &nofile);
 	setrlimit(RLIMIT_CORE, &none);
+	/* The same addresses every time, so that the same instruction is interrupted. */
+	if (pw_prog_interrupts(p))
+		personality(ADDR_NO_RANDOMIZE);
 	unsetenv("LD_PRELOAD");
 	if (with_lib && d->lib) {
 		report_path(d, report, sizeof(report));
@@ -128,8 +133,17 @@ static void collect_reports(struct pw_driver *d)
 	globfree(&found);
 }
 
+static pid_t start_tracer(struct pw_driver *d)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		pw_tracer(d->sh);
+	return pid;
+}
+
 /* Waits for the first process; true if it ended by itself in time. */
-static bool await(pid_t pid, int *status)
+static bool await(pid_t pid, pid_t tracer, int *status)
 {
 	struct pollfd ended = {.fd = pidfd_open(pid, 0), .events = POLLIN};
 	bool in_time = ended.fd < 0 || poll(&ended, 1, TOO_LONG_MS) == 1;
@@ -140,18 +154,20 @@ static bool await(pid_t pid, int *status)
 		kill(-pid, SIGKILL);
 	waitpid(pid, status, 0);
 	kill(-pid, SIGKILL);
+	if (tracer > 0)
+		kill(tracer, SIGKILL);
 	while (waitpid(-1, NULL, 0) > 0)
 		;
 	return in_time;
 }
 
-void pw_driver_run(struct pw_driver *d, const struct pw_prog *p, bool with_lib,
-		   struct pw_outcome *o)
+static void run_in_order(struct pw_driver *d, const struct pw_prog *p, bool with_lib,
+			 int order, struct pw_outcome *o)
 {
 	char dir[4200], *files;
 	size_t size;
 	int status = 0;
-	pid_t pid;
+	pid_t pid, tracer = 0;
 	FILE *to;
 
 	o->text = NULL;
@@ -165,6 +181,9 @@ void pw_driver_run(struct pw_driver *d, const struct pw_prog *p, bool with_lib,
 	d->sh->prog = *p;
 	d->sh->actor[0].life = PW_ALIVE;
 	d->sh->actor[0].leader = 1;
+	d->sh->order = order;
+	if (order == PW_AT && pw_prog_interrupts(p))
+		tracer = start_tracer(d);
 	pid = fork();
 	if (pid < 0) {
 		perror("fork");
@@ -173,7 +192,7 @@ void pw_driver_run(struct pw_driver *d, const struct pw_prog *p, bool with_lib,
 	if (!pid)
 		become(d, p, dir, with_lib);
 	setpgid(pid, pid);
-	o->late = !await(pid, &status);
+	o->late = !await(pid, tracer, &status);
 	files = pw_files_tell(dir);
 	to = open_memstream(&o->text, &size);
 	fprintf(to, "%.*s", (int)d->sh->len, d->sh->trace);
@@ -187,9 +206,26 @@ void pw_driver_run(struct pw_driver *d, const struct pw_prog *p, bool with_lib,
 	fprintf(to, "%s", files);
 	fclose(to);
 	free(files);
-	d->runs++;
+	d->interrupted += d->sh->interrupted;
+	d->untraced += d->sh->trap.failed;
 	if (with_lib)
 		collect_reports(d);
+}
+
+void pw_driver_run(struct pw_driver *d, const struct pw_prog *p, bool with_lib,
+		   struct pw_outcome *o)
+{
+	run_in_order(d, p, with_lib, with_lib ? PW_AT : PW_BEFORE, o);
+}
+
+/* So many bytes are alike. */
+static size_t common(const char *a, const char *b)
+{
+	size_t n = 0;
+
+	while (a[n] && a[n] == b[n])
+		n++;
+	return n;
 }
 
 bool pw_driver_same(struct pw_driver *d, const struct pw_prog *p,
@@ -201,6 +237,19 @@ bool pw_driver_same(struct pw_driver *d, const struct pw_prog *p,
 	pw_driver_run(d, p, false, &a);
 	pw_driver_run(d, p, true, &b);
 	same = !strcmp(a.text, b.text);
+	if (!same && pw_prog_interrupts(p)) {
+		/* The handler came before the call, it seems not: then after it. */
+		struct pw_outcome after;
+
+		run_in_order(d, p, false, PW_AFTER, &after);
+		same = !strcmp(after.text, b.text);
+		if (same || common(after.text, b.text) > common(a.text, b.text)) {
+			free(a.text);
+			a = after;
+		} else {
+			free(after.text);
+		}
+	}
 	if (plain)
 		*plain = a;
 	else
@@ -210,6 +259,30 @@ bool pw_driver_same(struct pw_driver *d, const struct pw_prog *p,
 	else
 		free(b.text);
 	return same;
+}
+
+int pw_driver_sweep(struct pw_driver *d, struct pw_prog *p, int stride)
+{
+	struct pw_outcome before, after, lib;
+	struct pw_step *s = p->step;
+	int done = 0;
+
+	while (s->op != PW_OP_INTERRUPT)
+		s++;
+	run_in_order(d, p, false, PW_BEFORE, &before);
+	run_in_order(d, p, false, PW_AFTER, &after);
+	for (int at = 0; !done; at += stride) {
+		s->arg[0] = at;
+		run_in_order(d, p, true, PW_AT, &lib);
+		if (strcmp(lib.text, before.text) && strcmp(lib.text, after.text))
+			done = -1 - at;
+		else if (!d->sh->interrupted || at > 20000)
+			done = at + 1;
+		free(lib.text);
+	}
+	free(before.text);
+	free(after.text);
+	return done;
 }
 
 static size_t line_length(const char *s)

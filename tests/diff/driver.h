@@ -15,7 +15,8 @@ struct pw_driver {
 	char shared[128];
 	struct pw_shared *sh;
 	long hits, seeks; /* summed over all runs under the library */
-	int runs;
+	long interrupted; /* so many calls were interrupted in their middle */
+	long untraced;	  /* so many could not be, for want of ptrace */
 };
 
 struct pw_outcome {
@@ -30,6 +31,12 @@ void pw_driver_run(struct pw_driver *d, const struct pw_prog *p, bool with_lib,
 /* True if both runs came out alike; the texts are handed over if asked for. */
 bool pw_driver_same(struct pw_driver *d, const struct pw_prog *p,
 		    struct pw_outcome *plain, struct pw_outcome *lib);
+/*
+ * For a program with an interrupt step: has its call interrupted at every stride'th
+ * instruction until the call is over. Says how many there were, or the first (negative, -1
+ * for the first of all) at which the outcome is neither plain order's; p is left with it.
+ */
+int pw_driver_sweep(struct pw_driver *d, struct pw_prog *p, int stride);
 /* Prints the first line that differs and a few before it. */
 void pw_print_difference(FILE *to, const char *plain, const char *lib);
 

@@ -129,7 +129,11 @@ static void idiom_reuse(struct gen *g)
 		break;
 	case 2:
 		b = open_some(g, pw_pick_regular(g), O_RDONLY);
+		t = (a + 5) % PW_SLOTS;
+		if (chance(g, 50))
+			STEP(g, DUP, t, PW_SLOT(a));
 		STEP(g, DUP2, a, PW_SLOT(b), PW_SLOT(a));
+		look(g, PW_SLOT(t));
 		break;
 	case 3:
 		t = rnd(g, PW_STREAMS);
@@ -245,7 +249,7 @@ static void idiom_buffer(struct gen *g)
 		     PICK(g, PROT_READ, PROT_NONE));
 		break;
 	default:
-		STEP(g, MADVISE, page, 2, 0);
+		STEP(g, MADVISE, page, 2, (int64_t)rnd(g, 4));
 		break;
 	}
 	STEP(g, READ, PW_SLOT(a), buf, size);
@@ -282,11 +286,17 @@ static void idiom_stream(struct gen *g)
 		STEP(g, FOPEN, t, pw_pick_regular(g), (int64_t)rnd(g, 2));
 		STEP(g, FILENO, slot, t);
 	} else {
-		slot = served(g, O_RDONLY);
-		STEP(g, FDOPEN, t, PW_SLOT(slot), 0);
+		slot = served(g, O_RDWR);
+		STEP(g, FDOPEN, t, PW_SLOT(slot), (int64_t)rnd(g, 2));
 	}
 	for (int i = 0; i < 5; i++)
-		switch (rnd(g, 6)) {
+		switch (rnd(g, 7)) {
+		case 6:
+			STEP(g, FSEEK, t, 0, SEEK_CUR);
+			STEP(g, FWRITE, t, 1 + (int64_t)rnd(g, 60), 3);
+			if (chance(g, 50))
+				STEP(g, FFLUSH, t);
+			break;
 		case 0:
 			burst_on(g, PW_SLOT(slot));
 			break;
@@ -348,7 +358,13 @@ static void idiom_position(struct gen *g)
 	int64_t fa = PW_SLOT(a), fb = PW_SLOT(b);
 
 	for (int i = 0; i < 3; i++) {
-		switch (rnd(g, 9)) {
+		switch (rnd(g, 11)) {
+		case 9:
+			STEP(g, WRITEV, fa, (int64_t)rnd(g, 300), 3, 7);
+			break;
+		case 10:
+			STEP(g, PWRITEV2, fa, (int64_t)rnd(g, 300), 2, -1, 0, 7);
+			break;
 		case 0:
 			STEP(g, COPYRANGE, fa, -1, fb, -1, (int64_t)rnd(g, 500));
 			break;
@@ -379,7 +395,10 @@ static void idiom_position(struct gen *g)
 			break;
 		}
 		look(g, fa);
-		if (chance(g, 40))
+		/* One that goes back and forth is left to the kernel for longer each time. */
+		if (chance(g, 60))
+			fa = PW_SLOT(served(g, O_RDWR));
+		else
 			burst_on(g, fa);
 	}
 }
@@ -417,13 +436,99 @@ static void idiom_handler(struct gen *g)
 	look(g, PW_SLOT(a));
 }
 
+/* What a handler may do to the descriptor whose call it has interrupted. */
+static void disturb(struct gen *g, int64_t fd)
+{
+	int64_t other;
+
+	switch (rnd(g, 9)) {
+	case 0:
+		STEP(g, CLOSE, fd);
+		break;
+	case 1:
+		open_some(g, pw_pick_regular(g), O_RDONLY);
+		break;
+	case 2:
+		other = pw_pick_slot(g, READS);
+		if (other >= 0)
+			STEP(g, DUP2, (int64_t)rnd(g, PW_SLOTS), PW_SLOT(other), fd);
+		break;
+	case 3:
+		STEP(g, LSEEK, fd, (int64_t)rnd(g, 5000), SEEK_SET);
+		break;
+	case 4:
+		STEP(g, LSEEK, fd, (int64_t)rnd(g, 50), SEEK_CUR);
+		break;
+	case 5:
+		STEP(g, WRITE, fd, 1 + (int64_t)rnd(g, 50), 3);
+		break;
+	case 6:
+		STEP(g, XTRUNC, pw_pick_regular(g), (int64_t)rnd(g, 9000));
+		break;
+	case 7:
+		STEP(g, DUP, (int64_t)rnd(g, PW_SLOTS), fd);
+		break;
+	default:
+		STEP(g, READ, fd, PW_BUF(PW_AREA_S, 0), 1 + (int64_t)rnd(g, 200));
+		break;
+	}
+}
+
+/* A signal in the middle of a call, with a handler that uses the same descriptor. */
+static void idiom_interrupt(struct gen *g)
+{
+	int64_t how = PW_RA_ONSTACK | PW_RA_RESTART;
+	int64_t heap = PW_BUF(PW_AREA_H, 0), size = 1 + (int64_t)rnd(g, 300);
+	int64_t steps = 1 + (int64_t)rnd(g, 3), fd;
+
+	if (g->interrupted)
+		return;
+	g->interrupted = true;
+	fd = PW_SLOT(served(g, chance(g, 60) ? O_RDONLY : O_RDWR));
+	for (int i = 0; i < 2; i++)
+		STEP(g, READ, fd, heap, size);
+	if (chance(g, 20))
+		how |= PW_RA_JUMP;
+	STEP(g, INTERRUPT, (int64_t)rnd(g, chance(g, 60) ? 120 : 900), steps, how);
+	switch (rnd(g, 9)) {
+	case 0:
+		STEP(g, PREAD, fd, heap, size, pw_pick_offset(g, PW_VALUE(fd)));
+		break;
+	case 1:
+		STEP(g, LSEEK, fd, (int64_t)rnd(g, 9000), SEEK_SET);
+		break;
+	case 2:
+		STEP(g, LSEEK, fd, (int64_t)rnd(g, 90), SEEK_CUR);
+		break;
+	case 3:
+		STEP(g, DUP2, (int64_t)rnd(g, PW_SLOTS), PW_NUMBER(0), fd);
+		break;
+	case 4:
+		STEP(g, CLOSE, fd);
+		break;
+	case 5:
+		STEP(g, WRITE, fd, 1 + (int64_t)rnd(g, 50), 5);
+		break;
+	default:
+		STEP(g, READ, fd, heap, size);
+		break;
+	}
+	for (int i = 0; i < steps; i++)
+		disturb(g, fd);
+	for (; g->stay > 0; g->stay--)
+		;
+	look(g, fd);
+	burst_on(g, fd);
+	look(g, fd);
+}
+
 void pw_gen_idiom(struct gen *g)
 {
 	static void (*const idioms[])(struct gen *) = {
-		idiom_gone,    idiom_reuse,  idiom_changes,  idiom_fork,
-		idiom_threads, idiom_buffer, idiom_standard, idiom_stream,
-		idiom_rights,  idiom_append, idiom_position, idiom_child,
-		idiom_handler,
+		idiom_gone,    idiom_reuse,	idiom_changes,	 idiom_fork,
+		idiom_threads, idiom_buffer,	idiom_standard,	 idiom_stream,
+		idiom_rights,  idiom_append,	idiom_position,	 idiom_child,
+		idiom_handler, idiom_interrupt, idiom_interrupt,
 	};
 
 	idioms[rnd(g, sizeof(idioms) / sizeof(idioms[0]))](g);

@@ -30,9 +30,10 @@ struct gen {
 		int proc;
 	} actor[PW_MAX_ACTORS];
 	int self;
-	int stay;   /* so many steps more by the same actor: a handler's */
-	int hot;    /* the slot last burst on */
-	int spawns; /* processes that may still be made */
+	int stay;	  /* so many steps more by the same actor: a handler's */
+	int hot;	  /* the slot last burst on */
+	bool interrupted; /* one call a program: each has two plain orders */
+	int spawns;	  /* processes that may still be made */
 	int weight[PW_GROUPS];
 	struct pw_step spare; /* where steps go when the program is full */
 };

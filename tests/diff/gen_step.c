@@ -248,6 +248,8 @@ static bool adjust(struct gen *g, struct pw_step *s)
 	case PW_OP_RAISE:
 		a[0] = 1 + rnd(g, 5);
 		return !g->stay;
+	case PW_OP_INTERRUPT:
+		return false; /* needs its surroundings: idiom_interrupt */
 	case PW_OP_RLIMNOFILE:
 		a[3] = rnd(g, 20);
 		return true;
@@ -347,6 +349,9 @@ static void account(struct gen *g, const struct pw_step *s)
 		break;
 	case PW_OP_RAISE:
 		g->stay = a[0];
+		break;
+	case PW_OP_INTERRUPT:
+		g->stay = a[1] + 1;
 		break;
 	}
 }

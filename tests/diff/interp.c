@@ -206,6 +206,11 @@ static void (*const doers[PW_OPS])(const struct pw_step *) = {
 #undef OP
 };
 
+void pw_do_step(const struct pw_step *s)
+{
+	doers[s->op](s);
+}
+
 void pw_run_steps(int limit)
 {
 	const struct pw_step *s;
@@ -218,7 +223,7 @@ void pw_run_steps(int limit)
 		if (limit > 0)
 			limit--;
 		s = &pw_sh->prog.step[pw_sh->pc++];
-		doers[s->op](s);
+		pw_do_step(s);
 		if (pw_keep_turn)
 			pw_keep_turn = false;
 		else

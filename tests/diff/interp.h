@@ -6,6 +6,7 @@
 #define PW_DIFF_INTERP_H
 
 #include <errno.h>
+#include <setjmp.h>
 #include <stdio.h>
 
 #include "raw.h"
@@ -17,8 +18,12 @@
 #define PW_CALL(expr)                             \
 	({                                        \
 		errno = PW_UNTOUCHED;             \
+		if (pw_trap_armed)                \
+			pw_trap_begin();          \
 		__typeof__(expr) pw_ret = (expr); \
 		pw_err = errno;                   \
+		if (pw_trap_begun)                \
+			pw_trap_end();            \
 		pw_ret;                           \
 	})
 
@@ -27,6 +32,11 @@ extern const char *pw_shared_path;
 extern const char *pw_program_path;
 extern __thread int pw_self; /* the actor this thread is */
 extern __thread int pw_err;  /* errno after the last PW_CALL */
+
+/* Around the call that an interrupt step is about; in do_interrupt.c. */
+extern __thread bool pw_trap_armed, pw_trap_begun;
+void pw_trap_begin(void);
+void pw_trap_end(void);
 
 /* The variables of a program; a forked process has its own copy. */
 extern int pw_slot[PW_SLOTS];
@@ -50,6 +60,8 @@ static inline int pw_fd(int64_t arg)
  * returns at the program's end or, with a limit >= 0, after so many own steps.
  */
 void pw_run_steps(int limit);
+/* Carries out one step. */
+void pw_do_step(const struct pw_step *s);
 /* Tells pw_run_steps that this actor must not hand on the turn (a new child). */
 extern __thread bool pw_keep_turn;
 /* True once the program has no step left. */
@@ -65,6 +77,16 @@ void pw_actors_end_process(int proc);
 void pw_pass_turn(void);
 /* Ends the calling actor at the program's end, or where an exit step says so. */
 void pw_end_process(int how, int status);
+
+/*
+ * The signal whose handler carries out the next steps; in do_signal.c. With a jump the
+ * handler ends by siglongjmp to *back.
+ */
+void pw_handler_install(int sig, int64_t how);
+void pw_handler_set(int steps, bool jumps, sigjmp_buf *back);
+sigjmp_buf *pw_handler_back(void);
+/* How often it has run in this thread. */
+int pw_handler_runs(void);
 
 /* Memory to read into. */
 struct pw_buf {
@@ -83,6 +105,11 @@ struct pw_buf {
 
 bool pw_buf_get(struct pw_buf *b, int64_t arg, int64_t size);
 /* Describes the first n bytes and whether those after them are as before. */
+/*
+ * A read that was interrupted and began anew may have written, the first time, bytes behind
+ * those that it counted in the end. Nobody is promised anything about them.
+ */
+extern __thread bool pw_buf_lenient;
 const char *pw_buf_tell(const struct pw_buf *b, int64_t n);
 void pw_buf_put(struct pw_buf *b);
 

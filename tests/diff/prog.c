@@ -277,6 +277,14 @@ bool pw_step_is_sys(const struct pw_step *s)
 	return !strncmp(nth_word(ops[s->op].names, s->name, &len), "sys_", 4);
 }
 
+bool pw_prog_interrupts(const struct pw_prog *p)
+{
+	for (int i = 0; i < p->steps; i++)
+		if (p->step[i].op == PW_OP_INTERRUPT)
+			return true;
+	return false;
+}
+
 static int kind_of(char letter)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)

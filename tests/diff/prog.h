@@ -159,6 +159,9 @@ const char *pw_step_name(const struct pw_step *s);
 /* True if the step's name says that it goes through syscall(2). */
 bool pw_step_is_sys(const struct pw_step *s);
 
+/* Has it an interrupt step? */
+bool pw_prog_interrupts(const struct pw_prog *p);
+
 size_t pw_step_format(char *out, size_t size, const struct pw_step *s);
 void pw_prog_print(FILE *to, const struct pw_prog *p);
 /* 0, or the number of the first line that is not understood. */

@@ -22,6 +22,20 @@ struct pw_actor {
 	int pid;
 };
 
+/* When the handler of an interrupt step runs: see do_interrupt.c. */
+enum pw_order { PW_AT, PW_BEFORE, PW_AFTER };
+
+/* A thread asks the tracer to be interrupted: see tracer.h. */
+struct pw_trap {
+	uint32_t asked; /* futex word; the asker sets it, the tracer clears it */
+	uint32_t go;	/* futex word; the asker may run on */
+	int pid, tid;
+	int at;	    /* at this instruction of those while `on` */
+	int on;	    /* the call has begun */
+	int done;   /* the call is over */
+	int failed; /* it can't be done here */
+};
+
 struct pw_shared {
 	uint32_t turn; /* the actor that may run; also the futex word */
 	int pc;	       /* the step it runs next */
@@ -30,6 +44,9 @@ struct pw_shared {
 	struct pw_actor actor[PW_MAX_ACTORS];
 	/* Files that a step has preallocated: see pw_prealloc_add in do_file.c. */
 	uint64_t prealloc[32];
+	int order;
+	struct pw_trap trap;
+	int interrupted;    /* so many calls were interrupted in their middle */
 	int slot[PW_SLOTS]; /* handed on by an interpreter that execs itself */
 	struct pw_prog prog;
 	size_t len;
