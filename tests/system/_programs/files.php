@@ -89,8 +89,8 @@ echo stream_get_contents($p), pclose($p), "\n";
 $f = fopen("$in/text", "r");
 stream_set_read_buffer($f, 0);
 fread($f, 26);
-for ($i = 0; $i < 100; $i++) {
-	fseek($f, $i);
+for ($i = 0; $i < 3000; $i++) {
+	fseek($f, $i % 100);
 	fread($f, 10);
 }
 $p = proc_open(["head", "-c", "50"], [0 => $f, 1 => ["pipe", "w"]], $pipes);

@@ -1,12 +1,35 @@
 # share.sh - run by dash and bash: commands of one script that read on where another one
 # stopped, because they share an open file description. IN is the folder of the inputs.
 
-{ head -c 10; echo; tail -n +2 | cksum; } <"$IN/text"
-{ head -n 3; echo --; sed 2q; echo --; grep -m 1 fern; echo --; cat | cksum; } <"$IN/text"
-{ tail -c +50001 | cksum; cat | wc -c; } <"$IN/text"
-{ dd bs=1 count=7 status=none; dd bs=10 skip=2 count=3 status=none; cat | cksum; } \
+{
+	head -c 10
+	echo
+	tail -n +2 | cksum
+} <"$IN/text"
+{
+	head -n 3
+	echo --
+	sed 2q
+	echo --
+	grep -m 1 fern
+	echo --
+	cat | cksum
+} <"$IN/text"
+{
+	tail -c +50001 | cksum
+	cat | wc -c
+} <"$IN/text"
+{
+	dd bs=1 count=7 status=none
+	dd bs=10 skip=2 count=3 status=none
+	cat | cksum
+} \
 	<"$IN/text"
-{ head -n 2900 >/dev/null; wc -l; wc -c; } <"$IN/text"
+{
+	head -n 2900 >/dev/null
+	wc -l
+	wc -c
+} <"$IN/text"
 
 # a descriptor read by the shell itself, its subshells, and programs that it starts
 exec 3<"$IN/text"

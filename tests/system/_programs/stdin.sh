@@ -5,7 +5,10 @@ this line is read
 echo "read: $line"
 head -n 1
 this line is printed, or run
-for i in 1 2 3; do read -r line; echo "$i: $line"; done
+for i in 1 2 3; do
+	read -r line
+	echo "$i: $line"
+done
 first
 second
 third
