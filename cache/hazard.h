@@ -25,6 +25,9 @@ struct pw_hazard {
 	const void *obj;
 	/* The frame that filled the slot; the owning thread alone reads and writes it. */
 	uintptr_t frame;
+	/* For the user of the slot: what whoever empties it after a jump or at the thread's
+	 * end has to undo. The owning thread's alone. */
+	uintptr_t note;
 };
 
 /* One per thread, from claim to release. */

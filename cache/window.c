@@ -205,14 +205,6 @@ void pw_window_retire(struct pw_window *w, bool dead)
 	pw_window_finish(w);
 }
 
-void pw_window_abandon(struct pw_hazard *s)
-{
-	struct pw_window *w = (struct pw_window *)(uintptr_t)pw_load_relaxed(&s->obj);
-
-	if (w)
-		pw_window_leave(s, w);
-}
-
 void pw_window_doubt(struct pw_window *w, enum pw_hit why, uint64_t hits)
 {
 	if (why != PW_MISS_FAULT && why != PW_MISS_WITNESS)

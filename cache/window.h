@@ -108,10 +108,6 @@ void pw_window_finish(struct pw_window *w);
 /* Ends what pw_hazard_enter() began. */
 static inline void pw_window_leave(struct pw_hazard *s, struct pw_window *w);
 
-/* The call that filled this slot of the calling thread's was left by a jump out of a signal
- * handler: the slot is emptied, and what it kept is finished. */
-void pw_window_abandon(struct pw_hazard *s);
-
 /* Called, from any thread, when a dead struct is free for reuse. Set before first use. */
 extern void (*pw_window_dead)(struct pw_window *w);
 

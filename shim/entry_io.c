@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "shim/dest.h"
+#include "shim/earn.h"
 #include "shim/export.h"
 #include "shim/io.h"
 #include "shim/pos.h"
@@ -61,19 +62,34 @@ HIT bool retired(const struct pw_handle *h)
 
 /* The kernel has the position, and so far there is no reason to change that: as little as
  * can be between the program and its system call. */
-static NOINLINE ssize_t read_plain(struct number x, int fd, void *buf, size_t n)
+static NOINLINE ssize_t read_plain(int fd, void *buf, size_t n, uint64_t *slot,
+				   uint64_t entry)
 {
+	struct number x = {slot, entry, pw_fd_handle(entry)};
 	struct pw_reader *r = pw_me.serving;
 	struct pw_handle *h = x.h;
+	bool alone = pw_single_threaded();
 	ssize_t got;
 
-	pw_hazard_fill(&r->slot[0], h, pw_single_threaded());
-	if (!unchanged(&x) || !pw_pos_try_begin(h)) {
+	if (pw_unlikely(!servable(r)))
+		return pw_read_slow(fd, buf, n);
+	pw_hazard_fill(&r->slot[0], h, alone);
+	if (pw_unlikely(!unchanged(&x) ||
+			!(alone ? pw_pos_quick_begin(h) : pw_pos_try_begin(h)))) {
 		pw_window_leave(&r->slot[0], &h->win);
 		return pw_read_slow(fd, buf, n);
 	}
-	got = pw_read_kernels(h, fd, buf, n);
-	pw_window_leave(&r->slot[0], &h->win);
+	pw_pos_noted(&r->slot[0], true);
+	got = PW_REAL(read)(fd, buf, n);
+	pw_pos_noted(&r->slot[0], false);
+	alone = alone && pw_single_threaded(); /* a handler may have made a thread */
+	if (pw_unlikely(!alone || !pw_pos_quick_end(h)))
+		pw_pos_end(h);
+	if (pw_unlikely(pw_earn_kernels(h, got > 0 ? (uint64_t)got : 0)))
+		pw_earn_batch(h, fd);
+	pw_hazard_clear(&r->slot[0], alone);
+	if (pw_unlikely(retired(h)))
+		pw_window_finish(&h->win);
 	return got;
 }
 
@@ -86,8 +102,6 @@ HIT ssize_t read_as(struct number x, int fd, void *buf, size_t n, bool alone)
 
 	if (pw_unlikely(!servable(r) || !n))
 		return pw_read_slow(fd, buf, n);
-	if (!pw_pos_ours(pw_load_relaxed(&h->pos))) /* a hint: looked at again inside */
-		return read_plain(x, fd, buf, n);
 	if (!alone)
 		pthread_testcancel();
 	pw_hazard_fill(&r->slot[0], h, alone);
@@ -105,9 +119,18 @@ HIT ssize_t read_as(struct number x, int fd, void *buf, size_t n, bool alone)
 	return (ssize_t)n;
 }
 
-static NOINLINE ssize_t read_threads(struct number x, int fd, void *buf, size_t n)
+static NOINLINE ssize_t read_threads(int fd, void *buf, size_t n, uint64_t *slot,
+				     uint64_t entry)
 {
-	return read_as(x, fd, buf, n, false);
+	return read_as((struct number){slot, entry, pw_fd_handle(entry)}, fd, buf, n,
+		       false);
+}
+
+static NOINLINE PW_HOT ssize_t read_alone(int fd, void *buf, size_t n, uint64_t *slot,
+					  uint64_t entry)
+{
+	return read_as((struct number){slot, entry, pw_fd_handle(entry)}, fd, buf, n,
+		       true);
 }
 
 static NOINLINE ssize_t read_untracked(int fd, void *buf, size_t n)
@@ -121,9 +144,11 @@ PW_EXPORT PW_HOT ssize_t read(int fd, void *buf, size_t n)
 
 	if (pw_unlikely(!x.h))
 		return read_untracked(fd, buf, n);
+	if (!pw_pos_ours(pw_load_relaxed(&x.h->pos))) /* a hint: looked at again inside */
+		return read_plain(fd, buf, n, x.slot, x.entry);
 	if (pw_unlikely(!pw_single_threaded()))
-		return read_threads(x, fd, buf, n);
-	return read_as(x, fd, buf, n, true);
+		return read_threads(fd, buf, n, x.slot, x.entry);
+	return read_alone(fd, buf, n, x.slot, x.entry);
 }
 
 HIT ssize_t pread_as(struct number x, int fd, void *buf, size_t n, off_t off, bool alone)

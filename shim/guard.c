@@ -7,6 +7,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "shim/life.h"
 #include "shim/real.h"
 #include "shim/thread.h"
 
@@ -173,7 +174,8 @@ int pw_guard_sigaction(const struct sigaction *set, struct sigaction *old)
 	if (set) {
 		pw_sys->block_signals(&mask);
 		if (set->sa_handler == SIG_IGN) {
-			pw_windows_forbid();
+			if (pw_alive()) /* a raw fork's child has no windows to end */
+				pw_windows_forbid();
 			pw_store_release(&installed, 0);
 			err = PW_REAL(sigaction)(SIGBUS, set, NULL);
 		} else {

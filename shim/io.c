@@ -51,16 +51,18 @@ void pw_borrow(struct pw_held *x, int fd)
 {
 	if (!pw_hold(x, fd))
 		return;
-	if (pw_pos_try_begin(x->h))
-		return;
-	pw_pos_begin(x->h, fd);
-	pw_earn_returned(x->h);
+	if (!pw_pos_try_begin(x->h)) {
+		pw_pos_begin(x->h, fd);
+		pw_earn_returned(x->h);
+	}
+	pw_pos_noted(x->slot, true);
 }
 
 void pw_return(struct pw_held *x)
 {
 	if (!x->h)
 		return;
+	pw_pos_noted(x->slot, false);
 	pw_pos_end(x->h);
 	pw_release(x);
 }
@@ -134,13 +136,16 @@ static void count_hit(size_t n)
 }
 
 /* Counted in: the kernel has the position, and keeps it for this call. */
-ssize_t pw_read_kernels(struct pw_handle *h, int fd, void *buf, size_t n)
+static ssize_t read_kernels(struct pw_held *x, int fd, void *buf, size_t n)
 {
-	ssize_t got = PW_REAL(read)(fd, buf, n);
+	ssize_t got;
 
-	pw_pos_end(h);
-	if (pw_earn_kernels(h, got > 0 ? (uint64_t)got : 0))
-		pw_earn_batch(h, fd);
+	pw_pos_noted(x->slot, true);
+	got = PW_REAL(read)(fd, buf, n);
+	pw_pos_noted(x->slot, false);
+	pw_pos_end(x->h);
+	if (pw_earn_kernels(x->h, got > 0 ? (uint64_t)got : 0))
+		pw_earn_batch(x->h, fd);
 	return got;
 }
 
@@ -157,7 +162,7 @@ ssize_t pw_read_slow(int fd, void *buf, size_t n)
 
 		if (!pw_pos_ours(p)) {
 			if (pw_pos_try_begin(x.h)) {
-				got = pw_read_kernels(x.h, fd, buf, n);
+				got = read_kernels(&x, fd, buf, n);
 				pw_release(&x);
 				return got;
 			}

@@ -21,10 +21,6 @@ ssize_t pw_entry_read(int fd, void *buf, size_t n);
 off_t pw_entry_lseek(int fd, off_t off, int whence);
 int pw_entry_close(int fd);
 
-/* A read by the kernel at its own position, counted in by the caller (pos.h); counts it
- * out. The caller's slot names the handle. errno passes through. */
-ssize_t pw_read_kernels(struct pw_handle *h, int fd, void *buf, size_t n);
-
 /* A number looked up and held: `h` is NULL if it is not tracked. */
 struct pw_held {
 	uint64_t entry;

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "shim/numbers.h"
+#include "shim/pos.h"
 #include "shim/thread.h"
 
 #define JB_RSP 6	   /* glibc, x86-64: rbx rbp r12 r13 r14 r15 rsp pc */
@@ -67,5 +68,5 @@ void pw_abandon_calls(uintptr_t target)
 		pw_numbers_abandoned();
 	for (int i = 0; r && i < PW_HAZARD_DEPTH; i++)
 		if (given_up(r->slot[i].frame, here, target, &alt))
-			pw_window_abandon(&r->slot[i]);
+			pw_pos_abandon(&r->slot[i]);
 }

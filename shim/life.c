@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "shim/alloc.h"
@@ -49,6 +51,28 @@ static void hand_in(bool for_good)
 		pw_stat_leave(for_good);
 }
 
+static bool others_inside(void)
+{
+	for (struct pw_reader *r = pw_readers(); r; r = r->next)
+		if (r != pw_me.reader && pw_reader_busy(r))
+			return true;
+	return false;
+}
+
+/*
+ * Another thread that is inside a call of ours may yet make system calls on our behalf (it
+ * unmaps a window that was retired while it read), which may be too many for the filter
+ * that is about to be installed for all threads. So they are waited for, but no longer than
+ * a tenth of a second: one may be in a real read that takes its time.
+ */
+static void wait_for_others(void)
+{
+	struct timespec nap = {0, 100000};
+
+	for (int i = 0; i < 1000 && others_inside(); i++)
+		pw_syscall2(SYS_nanosleep, &nap, NULL);
+}
+
 void pw_step_aside(void)
 {
 	if (pw_me.vforked || !pw_alive())
@@ -56,10 +80,11 @@ void pw_step_aside(void)
 	pw_gate_raise(); /* never lowered: nothing is adopted any more */
 	pw_share_all();
 	pw_windows_forbid();
+	pw_store_release(&pw_life->live, 0);
+	wait_for_others();
 	hand_in(true);
 	pw_segment_detach();
 	pw_me.forking = false;
-	pw_store_relaxed(&pw_life->live, 0);
 }
 
 /* In a child made by a raw fork this does nothing, and its children stay out as well: the

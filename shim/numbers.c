@@ -145,8 +145,10 @@ void pw_drop(int fd)
 	if (!pw_hold(&x, fd))
 		return;
 	entry = x.entry;
-	pw_pos_begin(x.h, fd);
-	pw_pos_end(x.h);
+	if (pw_pos_ours(pw_pos_load(x.h))) {
+		pw_pos_begin(x.h, fd);
+		pw_pos_end(x.h);
+	}
 	h = x.h;
 	pw_release(&x); /* before the clearing, which may end the window */
 	c = change_begin(h);

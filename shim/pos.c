@@ -176,6 +176,20 @@ void pw_pos_share(struct pw_handle *h, int fd)
 	}
 }
 
+void pw_pos_abandon(struct pw_hazard *s)
+{
+	struct pw_handle *h =
+		pw_handle_of((struct pw_window *)(uintptr_t)pw_load_relaxed(&s->obj));
+
+	if (!h)
+		return;
+	if (s->note) {
+		pw_pos_noted(s, false);
+		pw_pos_end(h);
+	}
+	pw_window_leave(s, &h->win);
+}
+
 void pw_pos_fork_child(struct pw_handle *h)
 {
 	h->pos = pw_pos_make(h->pos, PW_POS_KERNEL, 0);

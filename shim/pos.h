@@ -73,8 +73,40 @@ static inline bool pw_pos_move(struct pw_handle *h, uint64_t seen, uint64_t off)
 void pw_pos_begin(struct pw_handle *h, int fd);
 void pw_pos_end(struct pw_handle *h);
 
+/*
+ * The slot remembers that a call is counted in, from after it was until before it is counted
+ * out, so that a thread that is cancelled in the call, or jumps out of it, does not leave
+ * the handle with a call in flight for ever.
+ */
+static inline void pw_pos_noted(struct pw_hazard *s, bool counted)
+{
+	pw_compiler_barrier();
+	pw_store_relaxed(&s->note, (uintptr_t)counted);
+	pw_compiler_barrier();
+}
+
+/* The slot's call will not come back: it is counted out if need be, and the slot is left. */
+void pw_pos_abandon(struct pw_hazard *s);
+
 /* As pw_pos_begin() if the word says KERNEL; false, and nothing done, if it does not. */
 bool pw_pos_try_begin(struct pw_handle *h);
+
+/* Counting in and out with one thread, where nothing is in the way; false: the long way. */
+static inline bool pw_pos_quick_begin(struct pw_handle *h)
+{
+	uint64_t p = pw_load_relaxed(&h->pos);
+
+	return (p & PW_POS_STATE) == PW_POS_KERNEL && pw_cas_local(&h->pos, p, p + 1);
+}
+
+static inline bool pw_pos_quick_end(struct pw_handle *h)
+{
+	uint64_t p = pw_load_relaxed(&h->pos);
+
+	return (p & PW_POS_STATE) == PW_POS_KERNEL && pw_pos_value(p) &&
+	       pw_cas_local(&h->pos, p,
+			    pw_pos_make(p, PW_POS_KERNEL, pw_pos_value(p) - 1));
+}
 
 /*
  * KERNEL with nothing in flight to OURS, asking the kernel through fd. False if it is not

@@ -187,7 +187,9 @@ PW_EXPORT int sigaction(int sig, const struct sigaction *set, struct sigaction *
 {
 	int err;
 
-	if (sig < 1 || sig > 64 || !at_work())
+	/* Also when we have stepped aside, or in the child of a raw fork: what is installed
+	 * is ours all the same. */
+	if (sig < 1 || sig > 64 || pw_me.vforked)
 		return PW_REAL(sigaction)(sig, set, old);
 	if (sig != SIGBUS)
 		return action_other(sig, set, old);
@@ -216,7 +218,7 @@ static sighandler_t signal_with(int sig, sighandler_t handler, int flags, bool m
 
 static bool ours(int sig)
 {
-	return sig == SIGBUS && pw_guard_installed() && at_work();
+	return sig == SIGBUS && pw_guard_installed() && !pw_me.vforked;
 }
 
 static sighandler_t told(int sig, sighandler_t was)

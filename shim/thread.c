@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "shim/pos.h"
 #include "shim/signals.h"
 
 __thread struct pw_thread pw_me;
@@ -14,10 +15,15 @@ static bool have_key;
  * this one and read get a record again, and glibc comes round again for it. */
 static void ended(void *reader)
 {
+	struct pw_reader *r = reader;
+
 	pw_thread_settle();
 	pw_me.serving = NULL;
 	pw_me.reader = NULL;
-	pw_reader_release(reader);
+	/* Cancelled in the middle of a call: what it held goes now. */
+	for (int i = 0; i < PW_HAZARD_DEPTH; i++)
+		pw_pos_abandon(&r->slot[i]);
+	pw_reader_release(r);
 }
 
 void pw_thread_start(void)

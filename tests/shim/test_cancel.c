@@ -220,6 +220,7 @@ static void closed_in_cleanup(void)
 	need_unmapped_file("w");
 	still_well();
 	need_unmapped_file("w");
+	say("nothing is left");
 }
 
 static void *pending_kernels(void *arg)
@@ -241,7 +242,7 @@ static void in_kernels_read(void)
 	warm_window(the_fd);
 	say_seek(the_fd, 70, SEEK_SET);
 	say_read(the_fd, 9);
-	say_kernel_pos(the_fd);
+	say_pos(the_fd);
 	close(the_fd);
 	need_unmapped_file("w");
 	still_well();
