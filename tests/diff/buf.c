@@ -18,7 +18,8 @@
 static char static_area[PW_B_SIZE + MARGIN] __attribute__((aligned(PAGE)));
 static __thread char thread_area[PW_S_SIZE + MARGIN];
 static const char rodata_area[PAGE] __attribute__((aligned(PAGE))) = "read only";
-static char source[PW_BYTES_MAX];
+/* One for handlers: what they interrupt may be a write. */
+static char sources[2][PW_BYTES_MAX];
 __thread bool pw_buf_lenient;
 
 uint64_t pw_hash(const void *p, size_t n)
@@ -166,6 +167,7 @@ const char *pw_buf_tell(const struct pw_buf *b, int64_t n)
 
 const char *pw_bytes(int64_t size, uint64_t seed)
 {
+	char *source = sources[pw_in_handler];
 	uint64_t state = seed;
 
 	if (size < 0 || size > PW_BYTES_MAX)

@@ -18,6 +18,7 @@
 #define SIGNAL SIGUSR2
 
 __thread bool pw_trap_armed, pw_trap_begun;
+__thread const int *pw_slots_before;
 static __thread int at, runs_before;
 
 void pw_trap_begin(void)
@@ -75,12 +76,29 @@ static void signal_now(void)
 	PW_RAW3(SYS_tgkill, PW_RAW0(SYS_getpid), PW_RAW0(SYS_gettid), SIGNAL);
 }
 
-/* The step, then the handler; the step's line comes after the handler's. */
+/* The handler, then the step, which has its arguments from before. */
+static void handler_then_step(const struct pw_step *s)
+{
+	int before[PW_SLOTS];
+
+	memcpy(before, pw_slot, sizeof(before));
+	signal_now();
+	pw_slots_before = before;
+	pw_do_step(s);
+	pw_slots_before = NULL;
+}
+
+/*
+ * The step, then the handler. The step's line comes after the handler's, and so does what
+ * it puts into a slot.
+ */
 static void step_then_handler(const struct pw_step *s, bool trap)
 {
+	int before[PW_SLOTS], after[PW_SLOTS];
 	char line[1024];
 	size_t from = pw_sh->len, size;
 
+	memcpy(before, pw_slot, sizeof(before));
 	runs_before = pw_handler_runs();
 	pw_trap_armed = trap;
 	pw_do_step(s);
@@ -96,7 +114,12 @@ static void step_then_handler(const struct pw_step *s, bool trap)
 	memcpy(line, pw_sh->trace + from, size);
 	line[size] = 0;
 	pw_sh->len = from;
+	memcpy(after, pw_slot, sizeof(after));
+	memcpy(pw_slot, before, sizeof(before));
 	signal_now();
+	for (int i = 0; i < PW_SLOTS; i++)
+		if (after[i] != before[i])
+			pw_slot[i] = after[i];
 	pw_note("%s", line);
 }
 
@@ -119,8 +142,7 @@ void pw_do_INTERRUPT(const struct pw_step *s)
 		pw_sh->trap.done = 1;
 		pw_note("  jumped out\n");
 	} else if (pw_sh->order == PW_BEFORE) {
-		signal_now();
-		pw_do_step(next);
+		handler_then_step(next);
 	} else {
 		step_then_handler(next, pw_sh->order == PW_AT);
 	}

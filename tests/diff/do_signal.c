@@ -24,24 +24,28 @@ static __thread int handler_steps, handler_runs;
 static __thread bool handler_jumps;
 static __thread sigjmp_buf *handler_back;
 static __thread void *alt_stack;
+__thread bool pw_in_handler;
 
 static void on_signal(int sig)
 {
 	sigjmp_buf *back = handler_back;
 	bool jumps = handler_jumps;
-	bool begun = pw_trap_begun;
-	int err = errno;
+	bool begun = pw_trap_begun, nested = pw_in_handler;
+	int err = errno, last_err = pw_err;
 
 	pw_trap_begun = false; /* the handler's own calls are not the interrupted one */
+	pw_in_handler = true;
 	handler_runs++;
 	pw_note("  handler of %d begins\n", sig);
 	/* The next steps are this handler's: hand on the turn as between steps. */
 	pw_pass_turn();
 	pw_run_steps(handler_steps);
 	pw_note("  handler of %d ends\n", sig);
+	pw_in_handler = nested;
 	pw_trap_begun = begun;
 	if (jumps && back && back == handler_back)
 		siglongjmp(*back, 1);
+	pw_err = last_err;
 	errno = err;
 }
 

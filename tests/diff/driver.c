@@ -88,8 +88,10 @@ static void become(const struct pw_driver *d, const struct pw_prog *p, const cha
 	setrlimit(RLIMIT_NOFILE, &nofile);
 	setrlimit(RLIMIT_CORE, &none);
 	/* The same addresses every time, so that the same instruction is interrupted. */
-	if (pw_prog_interrupts(p))
+	if (pw_prog_interrupts(p)) {
 		personality(ADDR_NO_RANDOMIZE);
+		setenv("LD_BIND_NOW", "1", 1);
+	}
 	unsetenv("LD_PRELOAD");
 	if (with_lib && d->lib) {
 		report_path(d, report, sizeof(report));

@@ -50,9 +50,15 @@ __attribute__((format(printf, 3, 4))) void pw_said(const struct pw_step *s, long
 void pw_skipped(const struct pw_step *s, const char *why);
 const char *pw_errname(int err);
 
+/* An interrupted step's arguments were there before the handler was. */
+extern __thread const int *pw_slots_before;
+extern __thread bool pw_in_handler;
+
 static inline int pw_fd(int64_t arg)
 {
-	return PW_IS_SLOT(arg) ? pw_slot[PW_VALUE(arg)] : (int)PW_VALUE(arg);
+	const int *slot = pw_slots_before ? pw_slots_before : pw_slot;
+
+	return PW_IS_SLOT(arg) ? slot[PW_VALUE(arg)] : (int)PW_VALUE(arg);
 }
 
 /*
