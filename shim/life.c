@@ -51,8 +51,12 @@ static void hand_in(bool for_good)
 		pw_stat_leave(for_good);
 }
 
+/* Inside a call, or between a call's end and the unmapping that fell to it. */
 static bool others_inside(void)
 {
+	for (struct pw_window *w = pw_windows(); w; w = w->next)
+		if (pw_load_acquire(&w->state) & (PW_WIN_DYING | PW_WIN_CLOSING))
+			return true;
 	for (struct pw_reader *r = pw_readers(); r; r = r->next)
 		if (r != pw_me.reader && pw_reader_busy(r))
 			return true;
