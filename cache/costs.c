@@ -18,7 +18,8 @@ static uint32_t smaller(uint32_t known, uint32_t now)
 }
 
 static struct pw_costs costs;
-static uint32_t costs_known;
+static uint32_t costs_known; /* 1: being measured, 2: there */
+static const struct pw_costs guess = {300, 100, 15000};
 
 static uint32_t clamp(int64_t v, uint32_t lo, uint32_t hi)
 {
@@ -87,9 +88,12 @@ static void measure(struct pw_costs *c)
 const struct pw_costs *pw_costs(void)
 {
 	const struct pw_segment *s;
+	uint32_t state = pw_load_acquire(&costs_known); /* pairs with the release below */
 
-	if (pw_likely(pw_load_acquire(&costs_known))) /* pairs with the release below */
+	if (pw_likely(state == 2))
 		return &costs;
+	if (state || !pw_cas(&costs_known, &state, 1))
+		return &guess; /* another thread measures: this once */
 
 	struct pw_costs c = {0};
 
@@ -114,11 +118,10 @@ const struct pw_costs *pw_costs(void)
 			pw_store_release(&s->head->cost_map, c.map);
 		}
 	}
-	/* Several threads may come here at once and store the like: words of ints, and none
-	 * is an index. What came from the segment is clamped all the same. */
+	/* What came from the segment is clamped all the same. */
 	pw_store_relaxed(&costs.call, clamp(c.call, 100, 20000));
 	pw_store_relaxed(&costs.touch, clamp(c.touch, 5, 40000));
 	pw_store_relaxed(&costs.map, clamp(c.map, 800, 1600000));
-	pw_store_release(&costs_known, 1);
+	pw_store_release(&costs_known, 2);
 	return &costs;
 }

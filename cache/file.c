@@ -38,6 +38,13 @@ static uint32_t now_ms(void)
 	return (uint32_t)(pw_sys->now_ns() / 1000000) | 1;
 }
 
+/* Taken long ago, or at a time that is none. Who took it just after we looked at the clock
+ * is not stale. */
+static bool stale(uint32_t now, uint32_t stamp)
+{
+	return now - stamp + STALE_MS > 2 * STALE_MS;
+}
+
 bool pw_file_lock_size(struct pw_shm_file *f)
 {
 	/* The stamp is only read by those who find the lock taken, so the clock is asked
@@ -48,7 +55,7 @@ bool pw_file_lock_size(struct pw_shm_file *f)
 	if (pw_cas(&f->lock, &seen, mine))
 		return true;
 	for (int i = 0; i < SPINS; i++) {
-		if (mine - seen > STALE_MS && pw_cas(&f->lock, &seen, mine))
+		if (stale(mine, seen) && pw_cas(&f->lock, &seen, mine))
 			return true;
 		__builtin_ia32_pause();
 		seen = 0;

@@ -16,12 +16,14 @@ static inline enum pw_hit pw_window_read(struct pw_window *w, void *buf, size_t 
 {
 	uint64_t known =
 		pw_load_acquire(&w->known); /* W1: pairs with the opener's release */
-	const uint8_t *map = w->map + (off >> PW_CP_SHIFT);
+	const uint8_t *map;
 	const unsigned char *q;
 	enum pw_copied c;
 
 	if (pw_unlikely(n > known || off > known - n))
 		return PW_MISS_END;
+	/* Not before: where nothing is known it may be in the making, or gone. */
+	map = w->map + (off >> PW_CP_SHIFT);
 	for (uint64_t more = ((off + n - 1) >> PW_CP_SHIFT) - (off >> PW_CP_SHIFT);;
 	     more--) {
 		if (pw_unlikely((pw_load_relaxed(map) & (PW_M_TOUCHED | PW_M_REF)) !=

@@ -12,8 +12,9 @@
 #define EVERY 32u
 
 static uint64_t bound_bytes;
-static uint64_t next_look; /* value of our PAGES-ever counter at which to look again */
-static uint64_t polls;
+static uint64_t next_look; /* value of `polls` at which to look again */
+static uint64_t polls;	   /* a poll counts for the pages touched before it, or for 1 */
+static uint64_t counted;   /* value of pw_touched_ever at the last poll */
 
 void pw_reclaim_set_bound(uint64_t bytes)
 {
@@ -53,10 +54,11 @@ static uint64_t sweep_window(struct pw_window *w, uint64_t want)
 			if (!(m & PW_M_TOUCHED))
 				break;
 			if (m & PW_M_REF) {
-				pw_store_relaxed(&w->map[hand + run], PW_M_TOUCHED);
+				pw_cas(&w->map[hand + run], &m, PW_M_TOUCHED);
 				break;
 			}
-			pw_store_relaxed(&w->map[hand + run], 0);
+			if (!pw_cas(&w->map[hand + run], &m, 0))
+				break; /* used just now, or dropped by another thread */
 			run++;
 		}
 		if (!run)
@@ -106,8 +108,12 @@ void pw_reclaim_poll(struct pw_reader *r)
 	uint64_t bound;
 	uint64_t share;
 	uint32_t sharers;
+	uint64_t touched;
 
-	if (pw_likely(pw_add_relaxed(&polls, 1) < pw_load_relaxed(&next_look)))
+	touched = pw_load_relaxed(&pw_touched_ever);
+	touched -= pw_xchg_acq_rel(&counted, touched);
+	if (pw_likely(pw_add_relaxed(&polls, touched ? touched : 1) <
+		      pw_load_relaxed(&next_look)))
 		return;
 	pw_store_relaxed(&next_look, pw_load_relaxed(&polls) + EVERY);
 	pw_stat_publish();

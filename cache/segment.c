@@ -176,7 +176,7 @@ static int attach(const char *path, int prot, struct pw_segment *out)
 	err = wrong ? refuse(wrong, path, 0) : map_fd((int)fd, prot, &at);
 	pw_sys->close((int)fd);
 	if (err)
-		return err;
+		return wrong ? err : refuse("segment cannot be mapped", path, err);
 	wrong = head_wrong(at);
 	if (wrong) {
 		unmap(at);
@@ -269,8 +269,12 @@ const struct pw_segment *pw_segment_get(void)
 		if (err == -EEXIST) /* another process was quicker */
 			err = attach(path, PROT_READ | PROT_WRITE, &seg);
 	}
-	pw_store_release(&seg_state, err ? WITHOUT : ATTACHED);
-	return err ? NULL : &seg;
+	state = TRYING;
+	if (pw_cas(&seg_state, &state, err ? WITHOUT : ATTACHED))
+		return err ? NULL : &seg;
+	if (!err) /* detached, or lost, meanwhile */
+		unmap(seg.head);
+	return NULL;
 }
 
 int pw_segment_inspect(const char *path, struct pw_segment *out)

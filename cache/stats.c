@@ -73,9 +73,10 @@ static uint32_t take(const struct pw_segment *s)
 
 		if (pw_load_relaxed(&slot->owner) || !pw_cas(&slot->owner, &none, pid))
 			continue;
-		memset(pw_stat_of(slot), 0, PW_S_COUNT * sizeof(uint64_t));
+		for (int k = 0; k < PW_S_COUNT; k++)
+			pw_store_relaxed(&pw_stat_of(slot)[k], 0);
 		pw_store_relaxed(&slot->shrink, 0);
-		slot->pidns = pidns();
+		pw_store_relaxed(&slot->pidns, pidns());
 		name_slot(slot);
 		return at + 1;
 	}
@@ -153,7 +154,7 @@ unsigned pw_stat_sweep(const struct pw_segment *s)
 		struct pw_shm_slot *slot = &s->slots[i];
 		uint32_t pid = pw_load_relaxed(&slot->owner);
 
-		if (!pid || pid > INT32_MAX || slot->pidns != ns)
+		if (!pid || pid > INT32_MAX || pw_load_relaxed(&slot->pidns) != ns)
 			continue;
 		if (pw_sys->kill((int)pid, 0) != -ESRCH ||
 		    !pw_cas(&slot->owner, &pid, UINT32_MAX))

@@ -13,6 +13,8 @@
 #define MADV_POPULATE_READ 22
 #endif
 
+uint64_t pw_touched_ever;
+
 #define RUN ((uint64_t)1 << 20) /* what is looked at and asked for in one call */
 
 /*
@@ -34,7 +36,8 @@ static bool worth_touching(struct pw_window *w, uint64_t cp, size_t n, bool sequ
 	credit = (seen & PW_M_CREDIT) + gain * PW_M_CREDIT / price + 1;
 	if (credit > PW_M_CREDIT)
 		return true;
-	pw_store_relaxed(&w->map[cp], (uint8_t)credit);
+	/* If another thread was quicker a hint is lost, but not its TOUCHED. */
+	pw_cas(&w->map[cp], &seen, (uint8_t)credit);
 	return false;
 }
 
@@ -98,20 +101,22 @@ static void touch(struct pw_window *w, int fd, uint64_t cp, bool sequential)
 {
 	if (sequential)
 		read_ahead(w, fd, cp);
-	switch (pw_page_begin(w->id, cp, !w->no_wait)) {
+	switch (pw_page_begin(w->id, cp, !pw_load_relaxed(&w->no_wait))) {
 	case PW_PAGE_MINE:
 		pw_stat_add(PW_S_FILLS, 1);
 		pw_page_end(w->id, cp, fill(w, cp));
 		break;
 	case PW_PAGE_LATE:
-		w->no_wait = 1;
+		pw_store_relaxed(&w->no_wait, 1);
 		break;
 	case PW_PAGE_TOUCH:
 		break;
 	}
-	pw_store_relaxed(&w->map[cp], PW_M_TOUCHED | PW_M_REF);
+	if (pw_xchg_acq_rel(&w->map[cp], PW_M_TOUCHED | PW_M_REF) & PW_M_TOUCHED)
+		return; /* another thread was at it, and has counted it */
 	pw_add_relaxed(&w->pages, 1);
 	pw_stat_add(PW_S_PAGES, 1);
+	pw_add_relaxed(&pw_touched_ever, 1);
 }
 
 bool pw_window_touch(struct pw_window *w, int fd, size_t n, uint64_t off)
@@ -130,9 +135,12 @@ bool pw_window_touch(struct pw_window *w, int fd, size_t n, uint64_t off)
 		bool sequential = cp == before || cp == before + 1;
 
 		pw_store_relaxed(&w->last_cp, cp);
+		while ((seen & PW_M_TOUCHED) &&
+		       !pw_cas(&w->map[cp], &seen, (uint8_t)(seen | PW_M_REF)))
+			; /* the reclaimer was there */
 		if (seen & PW_M_TOUCHED)
-			pw_store_relaxed(&w->map[cp], seen | PW_M_REF);
-		else if (worth_touching(w, cp, n, sequential))
+			continue;
+		if (worth_touching(w, cp, n, sequential))
 			touch(w, fd, cp, sequential);
 		else
 			all = false;

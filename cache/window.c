@@ -123,15 +123,15 @@ int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat
 		return -EPERM;
 	if (!pw_cas(&w->state, &seen, PW_WIN_OPENING))
 		return -EBUSY;
-	w->id = pw_file_id(st);
-	w->last_cp = UINT64_MAX - 1;
-	w->looked_at = 0;
-	w->hits_mark = 0;
-	w->doubts = 0;
-	w->no_wait = 0;
-	w->hold = 0;
-	w->pages = 0;
-	w->clock_hand = 0;
+	pw_store_relaxed(&w->id, pw_file_id(st));
+	pw_store_relaxed(&w->last_cp, UINT64_MAX - 1);
+	pw_store_relaxed(&w->looked_at, 0);
+	pw_store_relaxed(&w->hits_mark, 0);
+	pw_store_relaxed(&w->doubts, 0);
+	pw_store_relaxed(&w->no_wait, 0);
+	pw_store_relaxed(&w->hold, 0);
+	pw_store_relaxed(&w->pages, 0);
+	pw_store_relaxed(&w->clock_hand, 0);
 	err = map_file(w, fd, writable, st);
 	if (!err) {
 		enroll(w);
@@ -161,33 +161,61 @@ static void dead(struct pw_window *w)
 		pw_window_dead(w);
 }
 
+/*
+ * CLOSING is claimed by one of those who come here. Only then does the look through the
+ * slots count: between a look before it and the claim the window may have been finished,
+ * opened and retired again, with somebody inside; and whoever set DYING may not have come to
+ * setting `known` yet, so it is done here, before the look.
+ */
+static bool claim(struct pw_window *w)
+{
+	uint32_t seen;
+
+	for (;;) {
+		seen = pw_load_acquire(&w->state);
+		if (!(seen & (PW_WIN_DYING | PW_WIN_DEAD)) ||
+		    (seen & (PW_WIN_OPENING | PW_WIN_CLOSING)) || pw_hazard_held(w))
+			return false;
+		if (!pw_cas(&w->state, &seen, PW_WIN_CLOSING | (seen & PW_WIN_DEAD)))
+			return false;
+		pw_store_release(&w->known, 0);
+		pw_fence_seq(); /* hazard.h, step 5 */
+		if (!pw_hazard_held(w))
+			return true;
+		pw_or_acq_rel(&w->state,
+			      seen & (PW_WIN_LIVE | PW_WIN_DYING | PW_WIN_DEAD));
+		pw_and_acq_rel(&w->state, ~PW_WIN_CLOSING);
+		pw_fence_seq(); /* who left meanwhile saw CLOSING, and relied on us */
+	}
+}
+
 void pw_window_finish(struct pw_window *w)
 {
 	uint32_t seen = pw_load_acquire(&w->state);
-	uint64_t saved;
 	unsigned char *base;
+	uint64_t saved;
 
 	if (!(seen & (PW_WIN_DYING | PW_WIN_DEAD)) ||
-	    (seen & (PW_WIN_OPENING | PW_WIN_CLOSING)))
+	    (seen & (PW_WIN_OPENING | PW_WIN_CLOSING)) || pw_hazard_held(w))
 		return;
-	if (pw_hazard_held(w))
-		return;
-	if (!w->base) {
+	if (!(seen & PW_WIN_LIVE)) { /* nothing is mapped: the usual close */
 		if (pw_cas(&w->state, &seen, 0) && (seen & PW_WIN_DEAD))
 			dead(w);
 		return;
 	}
 	/* A handler that came in the middle and jumped away would leave it closing for ever. */
 	pw_sys->block_signals(&saved);
-	if (pw_cas(&w->state, &seen, PW_WIN_CLOSING | (seen & PW_WIN_DEAD))) {
+	if (claim(w)) {
 		PW_POINT("window.closing");
 		/* Nobody is inside, and nobody comes in: `known` is 0 (W1). */
 		base = w->base;
-		pw_store_relaxed(&w->base, NULL);
-		pw_sys->munmap(base, w->maplen);
-		map_free(w);
-		pw_stat_add(PW_S_WINDOWS, -1);
-		pw_stat_add(PW_S_PAGES, -(int64_t)pw_load_relaxed(&w->pages));
+		if (base) {
+			pw_store_relaxed(&w->base, NULL);
+			pw_sys->munmap(base, w->maplen);
+			map_free(w);
+			pw_stat_add(PW_S_WINDOWS, -1);
+			pw_stat_add(PW_S_PAGES, -(int64_t)pw_load_relaxed(&w->pages));
+		}
 		if (pw_xchg_acq_rel(&w->state, 0) & PW_WIN_DEAD)
 			dead(w);
 	}
@@ -207,6 +235,9 @@ void pw_window_retire(struct pw_window *w, bool dead)
 
 void pw_window_doubt(struct pw_window *w, enum pw_hit why, uint64_t hits)
 {
+	uint32_t doubts;
+	uint64_t mark;
+
 	if (why != PW_MISS_FAULT && why != PW_MISS_WITNESS)
 		return;
 	pw_stat_add(PW_S_DOUBTS, 1);
@@ -216,14 +247,20 @@ void pw_window_doubt(struct pw_window *w, enum pw_hit why, uint64_t hits)
 		pw_store_relaxed(&w->hold, 4);
 		return;
 	}
-	if (hits - w->hits_mark > 32ULL * w->doubts)
-		w->doubts = 0;
-	w->hits_mark = hits;
-	if (++w->doubts < 8)
+	/* Threads have counts of their own: only the largest tells of hits in between. */
+	doubts = pw_load_relaxed(&w->doubts);
+	mark = pw_load_relaxed(&w->hits_mark);
+	if (hits > mark) {
+		if (hits - mark > 32ULL * doubts)
+			doubts = 0;
+		pw_store_relaxed(&w->hits_mark, hits);
+	}
+	pw_store_relaxed(&w->doubts, ++doubts);
+	if (doubts < 8)
 		return;
 	/* A place without witnesses: leave it alone for longer and longer. */
 	pw_store_release(&w->known, 0);
-	pw_store_relaxed(&w->hold, 1u << pw_min_u64(w->doubts - 2, 12));
+	pw_store_relaxed(&w->hold, 1u << pw_min_u64(doubts - 2, 12));
 }
 
 bool pw_window_refresh(struct pw_window *w, int fd, uint64_t off, uint64_t got)
@@ -232,6 +269,11 @@ bool pw_window_refresh(struct pw_window *w, int fd, uint64_t off, uint64_t got)
 	uint32_t hold = pw_load_relaxed(&w->hold);
 	struct stat st;
 
+	/* Found alive by one who is inside, it stays mapped while he is. Else it may be going
+	 * or gone: `known` must not be raised, and id and maplen may be in the making. */
+	if ((pw_load_acquire(&w->state) &
+	     (PW_WIN_LIVE | PW_WIN_DYING | PW_WIN_DEAD | PW_WIN_CLOSING)) != PW_WIN_LIVE)
+		return true;
 	if (!known && hold) {
 		pw_store_relaxed(&w->hold, hold - 1);
 		return true;

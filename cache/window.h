@@ -121,6 +121,9 @@ void pw_windows_drop(void);
  * there (MADV_DONTFORK). */
 void pw_windows_fork_child(void);
 
+/* Cache pages touched since the process began; only grows. For reclaim.c. */
+extern uint64_t pw_touched_ever;
+
 /* All structs that ever were windows; follow ->next. */
 struct pw_window *pw_windows(void);
 

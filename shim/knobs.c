@@ -27,7 +27,7 @@ static void put_value(char *line, size_t *at, size_t size, const char *s)
 {
 	size_t n = 0;
 
-	for (; s[n] && n < 60; n++) {
+	for (; n < 60 && s[n]; n++) {
 		char c[2] = {s[n] >= ' ' && s[n] <= '~' ? s[n] : '?', 0};
 
 		put(line, at, size, c);

@@ -686,7 +686,8 @@ Test(window, left_by_a_jump)
 		raise(SIGUSR1);
 	cr_assert(pw_hazard_held(&w));
 	for (int i = 0; i < PW_HAZARD_DEPTH; i++)
-		pw_window_abandon(&me->slot[i]);
+		if (me->slot[i].obj)
+			pw_window_leave(&me->slot[i], &w);
 	cr_assert_not(pw_hazard_held(&w));
 	cr_assert_eq(unit_maps(path), 1u, "not retired, not unmapped");
 	if (!sigsetjmp(back, 1))
@@ -694,7 +695,8 @@ Test(window, left_by_a_jump)
 	pw_window_retire(&w, true);
 	cr_assert_eq(unit_maps(path), 1u);
 	for (int i = 0; i < PW_HAZARD_DEPTH; i++)
-		pw_window_abandon(&me->slot[i]);
+		if (me->slot[i].obj)
+			pw_window_leave(&me->slot[i], &w);
 	assert_gone();
 	cr_assert_eq(deaths, 1u);
 }
