@@ -220,5 +220,5 @@ Test(fixtures, a_child_goes_on_where_its_parent_was)
 		cr_assert_eq(waitpid(pid, &status, 0), pid);
 		cr_assert_eq(status, 0, "the child did not read record %ld", 2 * i + 1);
 	}
-	cr_assert_eq(lseek(records, 0, SEEK_CUR), 40 * RECORD);
+	cr_assert_eq(lseek(records, 0, SEEK_CUR), 40L * RECORD);
 }
