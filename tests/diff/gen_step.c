@@ -24,6 +24,10 @@ struct pw_step *pw_gen_begin(struct gen *g, int op)
 	s->op = op;
 	s->actor = g->self;
 	s->name = chance(g, 50) ? 0 : rnd(g, pw_op_names(op));
+	/* After these by syscall(2) the library serves nothing any more. */
+	if (pw_step_is_sys(s) && chance(g, 90) &&
+	    (pw_op_group(op) == PW_G_MEM || op == PW_OP_BUSMASK))
+		s->name = 0;
 	for (int i = 0; spec[i]; i++)
 		s->arg[i] = pw_pick_arg(g, op, spec[i]);
 	return s;

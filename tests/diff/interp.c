@@ -308,6 +308,8 @@ static bool map_shared(const char *path)
 	return p > 0 || p < -4095;
 }
 
+static void *unwinder;
+
 int pw_interpret(const char *program, const char *shared, int actor)
 {
 	struct sigaction sa = {.sa_handler = crashed};
@@ -319,7 +321,8 @@ int pw_interpret(const char *program, const char *shared, int actor)
 	 * step might find taken, for the turn is handed on before.
 	 */
 	/* cppcheck-suppress leakReturnValNotUsed ; it stays */
-	if (!dlopen("libgcc_s.so.1", RTLD_NOW))
+	unwinder = dlopen("libgcc_s.so.1", RTLD_NOW);
+	if (!unwinder)
 		pw_note("no libgcc_s: pthread_exit may take a descriptor\n");
 	pw_program_path = program;
 	pw_self = actor;
