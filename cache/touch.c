@@ -26,13 +26,15 @@ uint64_t pw_touched_ever;
 static bool worth_touching(struct pw_window *w, uint64_t cp, size_t n, bool sequential)
 {
 	const struct pw_costs *c = pw_costs();
-	uint64_t gain = c->call + n / 128;
+	uint64_t gain = pw_costs_gain(c, n);
 	uint64_t price = (uint64_t)c->touch * (PW_CP / PW_PAGE);
 	uint8_t seen = pw_load_relaxed(&w->map[cp]);
 	uint64_t credit;
 
-	if (sequential && gain * PW_CP > price * n)
+	if (sequential && pw_costs_pays(gain * PW_CP / n, price))
 		return true;
+	if (n > PW_CP)
+		gain = gain * PW_CP / n; /* the read pays for all the pages it spans */
 	credit = (seen & PW_M_CREDIT) + gain * PW_M_CREDIT / price + 1;
 	if (credit > PW_M_CREDIT)
 		return true;

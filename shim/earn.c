@@ -53,6 +53,8 @@ void pw_earn_sought(struct pw_handle *h, uint64_t to)
 {
 	pw_store_relaxed(&h->calls, pw_load_relaxed(&h->calls) + 1);
 	pw_store_relaxed(&h->seeks, pw_load_relaxed(&h->seeks) + 1);
+	if (to != pw_load_relaxed(&h->next_off)) /* not only asked where it is */
+		pw_store_relaxed(&h->moved, 1);
 	pw_store_relaxed(&h->next_off, to);
 }
 
@@ -103,12 +105,12 @@ static uint64_t gain_of(const struct pw_handle *h, uint64_t n, uint64_t bytes,
 			uint64_t end, bool in_sequence)
 {
 	const struct pw_costs *c = pw_costs();
-	uint64_t gain = n * c->call + bytes / 128;
+	uint64_t gain = n * pw_costs_gain(c, bytes / n);
 	uint64_t touching = c->touch * bytes / PW_PAGE;
 
 	if (!in_sequence || end <= pw_load_relaxed(&h->high))
 		return gain;
-	return gain > touching ? gain - touching : 0;
+	return pw_costs_pays(gain, touching) ? gain - touching : 0;
 }
 
 static void note_high(struct pw_handle *h, uint64_t end)
@@ -149,10 +151,11 @@ void pw_earn_batch(struct pw_handle *h, int fd)
 {
 	uint64_t bytes = pw_load_relaxed(&h->batch);
 	uint64_t end = pw_load_relaxed(&h->next_off);
-	bool in_sequence = !pw_load_relaxed(&h->seeks);
+	bool in_sequence = !pw_load_relaxed(&h->moved);
 	uint64_t gain;
 
 	pw_store_relaxed(&h->batch, 0);
+	pw_store_relaxed(&h->moved, 0);
 	if (!may_adopt(h) || !pw_me.serving ||
 	    (pw_load_relaxed(&h->flags) & PW_H_NO_WINDOW))
 		return;

@@ -70,6 +70,7 @@ struct pw_handle *pw_handle_new(uint32_t flags)
 	pw_store_relaxed(&h->high, 0);
 	pw_store_relaxed(&h->calls, 0);
 	pw_store_relaxed(&h->seeks, 0);
+	pw_store_relaxed(&h->moved, 0);
 	pw_store_relaxed(&h->batch, 0);
 	pw_store_relaxed(&h->adopt_at, 0);
 	pw_store_relaxed(&h->returns, 0);

@@ -30,6 +30,7 @@ struct pw_handle {
 	uint64_t high;	  /* the furthest any read has reached */
 	uint64_t hits_at; /* the opening thread's hits when the window was opened */
 	uint32_t calls;	  /* reads and seeks that went to the kernel so far */
+	uint32_t moved;	  /* 1: a seek in this batch went somewhere else */
 	uint32_t seeks;	  /* of these, seeks */
 	uint32_t adopt_at; /* adopt when calls reach this */
 	uint32_t returns;  /* times the position went back for a real call */
