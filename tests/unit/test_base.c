@@ -6,7 +6,7 @@
 
 UNIT_SUITE(base);
 
-Test(base, min_and_round_up)
+UNIT_TEST(base, min_and_round_up)
 {
 	cr_assert_eq(pw_min_u64(1, 2), 1u);
 	cr_assert_eq(pw_min_u64(2, 1), 1u);
@@ -21,7 +21,7 @@ Test(base, min_and_round_up)
 
 /* The tables take a word's low bits as the place and its high bits as the tag: both must
  * depend on all of the input. */
-Test(base, mix_moves_every_bit)
+UNIT_TEST(base, mix_moves_every_bit)
 {
 	for (int in = 0; in < 64; in++) {
 		unsigned flipped[64] = {0};
@@ -40,7 +40,7 @@ Test(base, mix_moves_every_bit)
 	}
 }
 
-Test(base, check_range)
+UNIT_TEST(base, check_range)
 {
 	cr_assert(pw_check_range(0, 0, 0, 0));
 	cr_assert(pw_check_range(0, 4, 25, 100));

@@ -43,7 +43,7 @@ static void copies_of(size_t n)
 	}
 }
 
-Test(copy, same_as_memcpy)
+UNIT_TEST(copy, same_as_memcpy)
 {
 	for (size_t i = 0; i < sizeof(src_area); i++)
 		src_area[i] = unit_byte(i);
@@ -63,7 +63,7 @@ static const size_t sizes[] = {1,   2,	  3,	4,    7,    8,	  15,	16,   17,
 			       129, 1000, 2047, 2048, 2049, 2050, 4096, 5000, BIG};
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
-Test(copy, no_witness_copies_nothing)
+UNIT_TEST(copy, no_witness_copies_nothing)
 {
 	for (size_t i = 0; i < SIZES; i++) {
 		size_t n = sizes[i];
@@ -82,7 +82,7 @@ Test(copy, no_witness_copies_nothing)
 }
 
 /* The witness lies where the copy stores: it is there before, and gone after. */
-Test(copy, lost_witness)
+UNIT_TEST(copy, lost_witness)
 {
 	for (size_t i = 0; i < SIZES; i++) {
 		size_t n = sizes[i];
@@ -110,7 +110,7 @@ static unsigned char *lonely_page(size_t pages)
 	return m + PW_PAGE;
 }
 
-Test(copy, nothing_beside_the_range)
+UNIT_TEST(copy, nothing_beside_the_range)
 {
 	unsigned char *src = lonely_page(2);
 	unsigned char *dst = lonely_page(2);
@@ -140,7 +140,7 @@ static unsigned char *half_mapped(int prot)
 	return m;
 }
 
-Test(copy, source_faults)
+UNIT_TEST(copy, source_faults)
 {
 	unsigned char *m = half_mapped(PROT_READ);
 
@@ -165,7 +165,7 @@ Test(copy, source_faults)
 	cr_assert(unit_exact(dst_area, PW_PAGE, 0));
 }
 
-Test(copy, destination_faults)
+UNIT_TEST(copy, destination_faults)
 {
 	unsigned char *m = half_mapped(PROT_READ | PROT_WRITE);
 
@@ -183,7 +183,7 @@ Test(copy, destination_faults)
 	}
 }
 
-Test(copy, witness_faults)
+UNIT_TEST(copy, witness_faults)
 {
 	unsigned char *m = half_mapped(PROT_READ);
 
@@ -197,7 +197,7 @@ Test(copy, witness_faults)
 	}
 }
 
-Test(copy, fixup_knows_its_own)
+UNIT_TEST(copy, fixup_knows_its_own)
 {
 	uintptr_t copy = pw_copy_fixup((uintptr_t)pw_copy_witnessed);
 	uintptr_t look = pw_copy_fixup((uintptr_t)pw_copy_look_ahead);
@@ -216,7 +216,7 @@ Test(copy, fixup_knows_its_own)
 	cr_assert_eq(pw_copy_fixup(UINTPTR_MAX), 0u);
 }
 
-Test(copy, look_ahead_finds_the_first)
+UNIT_TEST(copy, look_ahead_finds_the_first)
 {
 	static unsigned char area[16 + 320];
 
@@ -239,7 +239,7 @@ Test(copy, look_ahead_finds_the_first)
 	}
 }
 
-Test(copy, look_ahead_stays_inside_and_faults)
+UNIT_TEST(copy, look_ahead_stays_inside_and_faults)
 {
 	unsigned char *page = lonely_page(1);
 	unsigned char *m = half_mapped(PROT_READ | PROT_WRITE);

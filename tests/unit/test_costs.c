@@ -45,7 +45,7 @@ static void find(void *arg)
 }
 
 /* The smallest of what the first few processes measured; never larger again. */
-Test(costs, measured_by_a_few_for_all)
+UNIT_TEST(costs, measured_by_a_few_for_all)
 {
 	const struct pw_segment *s = pw_segment_get();
 	struct pw_costs best = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
@@ -75,7 +75,7 @@ static void without_segment(void *arg)
 	MUST(pw_costs() == pw_costs());
 }
 
-Test(costs, without_a_segment)
+UNIT_TEST(costs, without_a_segment)
 {
 	unit_child(without_segment, NULL);
 }
@@ -108,7 +108,7 @@ static void with_step(void *arg)
 		MUST(c->call == 20000);
 }
 
-Test(costs, silly_clocks)
+UNIT_TEST(costs, silly_clocks)
 {
 	int64_t steps[] = {0, 1, -1000000, 1000000000, 30 * 86400 * 1000000000LL};
 
@@ -132,7 +132,7 @@ static void with_failures(void *call)
 		MUST(c->touch == 2 * c->call && c->map == 80 * c->call); /* the worst */
 }
 
-Test(costs, calls_fail)
+UNIT_TEST(costs, calls_fail)
 {
 	enum unit_call calls[] = {U_MMAP, U_MADVISE, U_LSEEK};
 
@@ -160,7 +160,7 @@ static void believe(void *arg)
 	MUST(c->map == is[5]);
 }
 
-Test(costs, garbage_in_the_segment)
+UNIT_TEST(costs, garbage_in_the_segment)
 {
 	uint32_t cases[][6] = {
 		{0, 0, 1, 100, 5, 800},
@@ -171,4 +171,56 @@ Test(costs, garbage_in_the_segment)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		unit_child(believe, cases[i]);
+}
+
+/* ---- several at once ------------------------------------------------------------------ */
+
+/* Another thread, or a handler, asks while they are being measured, and gets its answer. */
+static const struct pw_costs *handed_out;
+static struct pw_costs early;
+
+static int64_t asking_clock(void)
+{
+	if (!handed_out) {
+		handed_out = &early; /* not once more inside */
+		handed_out = pw_costs();
+		early = *handed_out;
+		step = 2000;
+	}
+	return by_steps();
+}
+
+UNIT_TEST(costs, what_was_handed_out_does_not_change)
+{
+	cr_assert_not_null(pw_segment_get());
+	step = 100;
+	unit_sys.now_ns = asking_clock;
+	cr_assert(sane(pw_costs()));
+	cr_assert_not_null(handed_out);
+	cr_assert_eq(handed_out->call, early.call);
+	cr_assert_eq(handed_out->touch, early.touch);
+	cr_assert_eq(handed_out->map, early.map);
+	cr_assert(sane(&early));
+}
+
+static pthread_barrier_t together;
+
+static void *ask(void *arg)
+{
+	(void)arg;
+	pthread_barrier_wait(&together);
+	CHECK(sane(pw_costs()));
+	return NULL;
+}
+
+UNIT_TEST(costs, threads_at_once)
+{
+	pthread_t t[4];
+
+	pthread_barrier_init(&together, NULL, 4);
+	for (int i = 0; i < 4; i++)
+		cr_assert_eq(pthread_create(&t[i], NULL, ask, NULL), 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	cr_assert_eq(unit_count(U_MUNMAP), 1u, "measured by one of them");
 }

@@ -17,7 +17,7 @@ static const struct pw_segment *segment(void)
 	return s;
 }
 
-Test(file, identity)
+UNIT_TEST(file, identity)
 {
 	struct stat a = {0};
 	struct stat b;
@@ -41,7 +41,7 @@ Test(file, identity)
 	}
 }
 
-Test(file, without_a_segment)
+UNIT_TEST(file, without_a_segment)
 {
 	cr_assert_null(pw_file_get(ID));
 	cr_assert_eq(pw_file_expected_reads(ID), 0u);
@@ -56,7 +56,7 @@ static void find_it_there(void *arg)
 	pw_store_relaxed(&pw_file_get(ID)->size, 4711);
 }
 
-Test(file, found_again)
+UNIT_TEST(file, found_again)
 {
 	const struct pw_segment *s = segment();
 	struct pw_shm_file *f = pw_file_get(ID);
@@ -76,7 +76,7 @@ static uint64_t crowded(uint32_t i)
 	return 77 + (uint64_t)i * PW_FILES;
 }
 
-Test(file, a_full_place_is_shared_by_replacing)
+UNIT_TEST(file, a_full_place_is_shared_by_replacing)
 {
 	struct pw_shm_file *f[4];
 	struct pw_shm_file *fifth;
@@ -93,6 +93,7 @@ Test(file, a_full_place_is_shared_by_replacing)
 	fifth = pw_file_get(crowded(4));
 	cr_assert_not_null(fifth);
 	cr_assert_eq(pw_file_expected_reads(crowded(4)), 0u, "begins without a history");
+	cr_assert_eq(fifth->reads, 0u);
 	cr_assert_eq(fifth->size, 0u);
 	for (uint32_t i = 0; i < 4; i++) {
 		replaced += f[i] == fifth;
@@ -105,7 +106,7 @@ Test(file, a_full_place_is_shared_by_replacing)
 	cr_assert_eq(pw_file_get(crowded(4)), fifth);
 }
 
-Test(file, more_files_than_entries)
+UNIT_TEST(file, more_files_than_entries)
 {
 	const struct pw_segment *s = segment();
 
@@ -117,11 +118,17 @@ Test(file, more_files_than_entries)
 			break;
 		CHECK(pw_file_get(id) == f);
 	}
-	/* The table's last place: its neighbours are at the beginning. */
+}
+
+UNIT_TEST(file, the_tables_last_place)
+{
+	const struct pw_segment *s = segment();
+
+	/* Its neighbours are at the beginning. */
 	for (uint32_t i = 0; i < 8; i++) {
 		struct pw_shm_file *f = pw_file_get((uint64_t)PW_FILES * (i + 1) - 1);
 
-		CHECK(f >= s->files && f < s->files + PW_FILES);
+		cr_assert(f >= s->files && f < s->files + PW_FILES, "%u", i);
 	}
 }
 
@@ -134,7 +141,7 @@ static int64_t set_clock(void)
 	return clock_ms * 1000000;
 }
 
-Test(file, lock_and_unlock)
+UNIT_TEST(file, lock_and_unlock)
 {
 	struct pw_shm_file *f;
 
@@ -149,7 +156,7 @@ Test(file, lock_and_unlock)
 	cr_assert_eq(f->size, 0u);
 }
 
-Test(file, a_held_lock_is_not_waited_for)
+UNIT_TEST(file, a_held_lock_is_not_waited_for)
 {
 	struct pw_shm_file *f;
 	uint32_t held;
@@ -168,7 +175,7 @@ Test(file, a_held_lock_is_not_waited_for)
 	cr_assert_not(unit_failed(), "no system call at all");
 }
 
-Test(file, a_stale_lock_is_taken_over)
+UNIT_TEST(file, a_stale_lock_is_taken_over)
 {
 	struct pw_shm_file *f;
 
@@ -184,7 +191,7 @@ Test(file, a_stale_lock_is_taken_over)
 }
 
 /* 49.7 days after the machine's start the stamps begin again. */
-Test(file, stamps_wrap)
+UNIT_TEST(file, stamps_wrap)
 {
 	struct pw_shm_file *f;
 
@@ -202,6 +209,28 @@ Test(file, stamps_wrap)
 	clock_ms = (int64_t)UINT32_MAX + 1;
 	cr_assert(pw_file_lock_size(f));
 	cr_assert_not(pw_file_lock_size(f));
+}
+
+/* Between our look at the clock and our try another process takes the lock, 4 ms later. */
+static struct pw_shm_file *contested;
+
+static int64_t overtaken(void)
+{
+	if (!contested->lock)
+		contested->lock = 1000005;
+	return 1000001LL * 1000000;
+}
+
+UNIT_TEST(file, a_lock_taken_after_our_look_is_fresh)
+{
+	segment();
+	contested = pw_file_get(ID);
+	unit_sys.now_ns = overtaken;
+	cr_assert_not(pw_file_lock_size(contested), "its holder is alive");
+	cr_assert_eq(contested->lock, 1000005u);
+	/* But a time that is none is no reason to go without it for ever. */
+	contested->lock = 900000000;
+	cr_assert(pw_file_lock_size(contested));
 }
 
 #define CROWD 4
@@ -225,7 +254,7 @@ static void take_turns(void *arg)
 	}
 }
 
-Test(file, one_holder_at_a_time)
+UNIT_TEST(file, one_holder_at_a_time)
 {
 	pid_t child[CROWD];
 
@@ -246,7 +275,7 @@ static void die_with_the_lock(void *arg)
 	raise(SIGKILL);
 }
 
-Test(file, holder_killed)
+UNIT_TEST(file, holder_killed)
 {
 	pid_t child;
 	int status;
@@ -264,7 +293,7 @@ Test(file, holder_killed)
 
 /* ---- history ------------------------------------------------------------------------------------ */
 
-Test(file, history_converges)
+UNIT_TEST(file, history_converges)
 {
 	const uint64_t habits[] = {1, 7, 1000, 3, 0, 65536, 20};
 
@@ -285,7 +314,7 @@ Test(file, history_converges)
 	}
 }
 
-Test(file, history_of_monsters)
+UNIT_TEST(file, history_of_monsters)
 {
 	struct pw_shm_file *f;
 
@@ -325,7 +354,7 @@ static void *replace_all_the_time(void *arg)
 	return NULL;
 }
 
-Test(file, replaced_by_many_threads)
+UNIT_TEST(file, replaced_by_many_threads)
 {
 	pthread_t t[4];
 

@@ -27,7 +27,7 @@ static bool listed(const struct pw_reader *what)
 	return false;
 }
 
-Test(hazard, claim_many_and_again)
+UNIT_TEST(hazard, claim_many_and_again)
 {
 	static struct pw_reader *r[MANY];
 	unsigned all;
@@ -52,7 +52,7 @@ Test(hazard, claim_many_and_again)
 	cr_assert_eq(unit_count(U_MUNMAP), 0u, "never freed");
 }
 
-Test(hazard, held_sees_every_record)
+UNIT_TEST(hazard, held_sees_every_record)
 {
 	static struct pw_hazard *s[MANY];
 
@@ -72,7 +72,7 @@ Test(hazard, held_sees_every_record)
 	}
 }
 
-Test(hazard, the_first_need_no_memory)
+UNIT_TEST(hazard, the_first_need_no_memory)
 {
 	unit_sys.mmap = NULL; /* a call would end us */
 	for (int i = 0; i < 16; i++)
@@ -83,7 +83,31 @@ Test(hazard, the_first_need_no_memory)
 	cr_assert_eq(records(), 16u);
 }
 
-Test(hazard, mmap_fails)
+/* Memory with nothing to touch on either side of it. */
+static long lonely_mmap(void *at, size_t len, int prot, int flags, int fd, int64_t off)
+{
+	long got = pw_sys_kernel.mmap(at, len + 2 * PW_PAGE, PROT_NONE, flags, fd, off);
+
+	CHECK(!pw_is_err(got));
+	CHECK(!pw_sys_kernel.mprotect((char *)got + PW_PAGE, len, prot));
+	return got + (long)PW_PAGE;
+}
+
+UNIT_TEST(hazard, records_stay_in_their_memory)
+{
+	unit_sys.mmap = lonely_mmap;
+	for (int i = 0; i < MANY; i++) {
+		struct pw_reader *r = pw_reader_claim();
+
+		cr_assert_not_null(r);
+		memset((char *)r + offsetof(struct pw_reader, hits), 0,
+		       3 * sizeof(r->hits));
+	}
+	cr_assert_leq(records(), MANY + 2 * PW_PAGE / (unsigned)sizeof(struct pw_reader),
+		      "and use it");
+}
+
+UNIT_TEST(hazard, mmap_fails)
 {
 	for (int i = 0; i < 16; i++)
 		cr_assert_not_null(pw_reader_claim());
@@ -93,7 +117,7 @@ Test(hazard, mmap_fails)
 	cr_assert_not_null(pw_reader_claim(), "and the next one gets one");
 }
 
-Test(hazard, release_clears_the_slots)
+UNIT_TEST(hazard, release_clears_the_slots)
 {
 	struct pw_reader *r = pw_reader_claim();
 
@@ -104,7 +128,7 @@ Test(hazard, release_clears_the_slots)
 		cr_assert_not(pw_hazard_held(&objs[i]));
 }
 
-Test(hazard, reset_leaves_only_mine)
+UNIT_TEST(hazard, reset_leaves_only_mine)
 {
 	struct pw_reader *mine = pw_reader_claim();
 	struct pw_reader *other = pw_reader_claim();
@@ -139,7 +163,7 @@ static __attribute__((noinline)) int nest(struct pw_reader *r, int level)
 	return deeper;
 }
 
-Test(hazard, nested_calls)
+UNIT_TEST(hazard, nested_calls)
 {
 	struct pw_reader *r = pw_reader_claim();
 
@@ -147,7 +171,7 @@ Test(hazard, nested_calls)
 	cr_assert_eq(nest(r, 0), PW_HAZARD_DEPTH, "all free again");
 }
 
-Test(hazard, nested_takes_an_empty_one)
+UNIT_TEST(hazard, nested_takes_an_empty_one)
 {
 	struct pw_reader *r = pw_reader_claim();
 
@@ -161,7 +185,7 @@ Test(hazard, nested_takes_an_empty_one)
 	}
 }
 
-Test(hazard, busy)
+UNIT_TEST(hazard, busy)
 {
 	struct pw_reader *r = pw_reader_claim();
 
@@ -175,7 +199,7 @@ Test(hazard, busy)
 }
 
 /* Which calls a jump has left is told by where the stack was (shim/jump.c). */
-Test(hazard, a_slot_says_where_the_stack_was)
+UNIT_TEST(hazard, a_slot_says_where_the_stack_was)
 {
 	struct pw_reader *r = pw_reader_claim();
 	char here;
@@ -219,7 +243,7 @@ static void *claim_and_use(void *arg)
 	return NULL;
 }
 
-Test(hazard, threads_share_no_record)
+UNIT_TEST(hazard, threads_share_no_record)
 {
 	pthread_t t[THREADS];
 	uint64_t sum = 0;
@@ -254,7 +278,7 @@ static void *claim_and_hold(void *arg)
 	return r;
 }
 
-Test(hazard, threads_beyond_a_page_of_records)
+UNIT_TEST(hazard, threads_beyond_a_page_of_records)
 {
 	enum { N = 90 };
 	pthread_t t[N];
@@ -292,7 +316,7 @@ static void alone(void *arg)
 	MUST(!pw_hazard_held(&objs[0]));
 }
 
-Test(hazard, one_thread)
+UNIT_TEST(hazard, one_thread)
 {
 	unit_child(alone, NULL);
 }
@@ -306,7 +330,7 @@ static void child_of_threads(void *arg)
 	MUST(pw_hazard_held(&objs[50]));
 }
 
-Test(hazard, fork_child)
+UNIT_TEST(hazard, fork_child)
 {
 	struct pw_reader *mine = pw_reader_claim();
 

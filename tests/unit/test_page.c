@@ -31,7 +31,7 @@ static int64_t stepping(void)
 
 /* ---- futex ------------------------------------------------------------------------------- */
 
-Test(futex, deadline_passed_does_not_sleep)
+UNIT_TEST(futex, deadline_passed_does_not_sleep)
 {
 	uint32_t word = 1;
 
@@ -41,7 +41,7 @@ Test(futex, deadline_passed_does_not_sleep)
 	cr_assert_eq(unit_count(U_FUTEX_WAIT), 0u);
 }
 
-Test(futex, another_value_does_not_sleep)
+UNIT_TEST(futex, another_value_does_not_sleep)
 {
 	uint32_t word = 1;
 
@@ -59,7 +59,7 @@ static long see_timeout(uint32_t *word, uint32_t seen, const struct timespec *re
 	return -ETIMEDOUT;
 }
 
-Test(futex, sleeps_for_what_is_left)
+UNIT_TEST(futex, sleeps_for_what_is_left)
 {
 	uint32_t word = 1;
 
@@ -70,7 +70,7 @@ Test(futex, sleeps_for_what_is_left)
 	cr_assert_eq(asked.tv_nsec, 500 * MS + 7);
 }
 
-Test(futex, deadline_ends_the_sleep)
+UNIT_TEST(futex, deadline_ends_the_sleep)
 {
 	uint32_t word = 1;
 	int64_t deadline = pw_sys->now_ns() + 20 * MS;
@@ -110,14 +110,14 @@ static uint32_t *find_word(uint32_t *tag)
 	return found;
 }
 
-Test(page, nothing_to_do_without_a_segment)
+UNIT_TEST(page, nothing_to_do_without_a_segment)
 {
 	cr_assert_eq(pw_page_begin(ID, CP, true), PW_PAGE_TOUCH);
 	pw_page_end(ID, CP, true);
 	cr_assert_null(pw_segment_peek(), "nobody made one behind our back");
 }
 
-Test(page, first_fills_later_ones_touch)
+UNIT_TEST(page, first_fills_later_ones_touch)
 {
 	segment();
 	cr_assert_eq(pw_page_begin(ID, CP, true), PW_PAGE_MINE);
@@ -131,7 +131,7 @@ Test(page, first_fills_later_ones_touch)
 	cr_assert_eq(unit_count(U_FUTEX_WAKE), 0u, "nobody sleeps, nobody is woken");
 }
 
-Test(page, a_failed_fill_is_for_the_next)
+UNIT_TEST(page, a_failed_fill_is_for_the_next)
 {
 	segment();
 	cr_assert_eq(pw_page_begin(ID, CP, true), PW_PAGE_MINE);
@@ -141,7 +141,7 @@ Test(page, a_failed_fill_is_for_the_next)
 	cr_assert_eq(pw_page_begin(ID, CP, true), PW_PAGE_TOUCH);
 }
 
-Test(page, every_word_another_pages_may_hold)
+UNIT_TEST(page, every_word_another_pages_may_hold)
 {
 	uint32_t tag;
 	uint32_t *word = find_word(&tag);
@@ -164,7 +164,7 @@ Test(page, every_word_another_pages_may_hold)
 }
 
 /* Anybody may write anything into the segment: a wait is bounded whatever is there. */
-Test(page, garbage_in_the_word)
+UNIT_TEST(page, garbage_in_the_word)
 {
 	uint32_t tag;
 	uint32_t *word = find_word(&tag);
@@ -221,14 +221,14 @@ static void one_fill_wakes_all(bool uptodate)
 	cr_assert_eq(unit_count(U_FUTEX_WAKE), 1u);
 }
 
-Test(page, one_fill_wakes_all)
+UNIT_TEST(page, one_fill_wakes_all)
 {
 	segment();
 	one_fill_wakes_all(true);
 	cr_assert_eq(pw_page_begin(ID, CP, true), PW_PAGE_TOUCH);
 }
 
-Test(page, one_failed_fill_wakes_all)
+UNIT_TEST(page, one_failed_fill_wakes_all)
 {
 	segment();
 	one_fill_wakes_all(false);
@@ -254,7 +254,7 @@ static void join_killed(pid_t child)
 		  (unsigned)status);
 }
 
-Test(page, owner_killed)
+UNIT_TEST(page, owner_killed)
 {
 	uint64_t stats[PW_S_COUNT];
 	int64_t began;
@@ -278,7 +278,7 @@ Test(page, owner_killed)
 }
 
 /* The word is unlocked, but the one who should wake is no more. */
-Test(page, owner_killed_before_the_wake)
+UNIT_TEST(page, owner_killed_before_the_wake)
 {
 	segment();
 	pid_t owner = unit_fork(fill_and_die_at, "page.before_wake:9");
@@ -294,7 +294,7 @@ Test(page, owner_killed_before_the_wake)
 	cr_assert_eq(pw_page_begin(ID, CP, true), PW_PAGE_TOUCH);
 }
 
-Test(page, owner_stopped_and_back_again)
+UNIT_TEST(page, owner_stopped_and_back_again)
 {
 	uint32_t tag;
 	uint32_t *word = find_word(&tag);
@@ -312,7 +312,7 @@ Test(page, owner_stopped_and_back_again)
 	cr_assert_eq(pw_page_begin(ID, CP, true), PW_PAGE_MINE);
 }
 
-Test(page, a_fatal_signal_ends_the_wait)
+UNIT_TEST(page, a_fatal_signal_ends_the_wait)
 {
 	int status;
 
@@ -338,7 +338,7 @@ static long interrupted(uint32_t *word, uint32_t seen, const struct timespec *re
 	return woken_for_nothing % 2 ? -EINTR : 0;
 }
 
-Test(page, interruptions_do_not_move_the_deadline)
+UNIT_TEST(page, interruptions_do_not_move_the_deadline)
 {
 	segment();
 	cr_assert_eq(pw_page_begin(ID, CP, true), PW_PAGE_MINE);
@@ -358,7 +358,7 @@ static int64_t unlocking(void)
 	return clock_ns += 100 * MS;
 }
 
-Test(page, unlocked_at_the_deadline)
+UNIT_TEST(page, unlocked_at_the_deadline)
 {
 	uint32_t tag;
 	uint32_t *word = find_word(&tag);
@@ -367,6 +367,28 @@ Test(page, unlocked_at_the_deadline)
 	unit_sys.now_ns = unlocking;
 	cr_assert_eq(pw_page_begin(ID, CP, true), PW_PAGE_LATE);
 	cr_assert_eq(*word, pw_word_make(tag, PW_W_UPTODATE), "not stolen from nobody");
+}
+
+/* In that moment the word has become another page's, whose owner is alive. */
+static uint32_t *changing;
+
+static int64_t changing_hands(void)
+{
+	if (clock_ns)
+		*changing = pw_word_make(pw_word_tag(*changing) ^ 1, PW_W_LOCKED);
+	return clock_ns += 100 * MS;
+}
+
+UNIT_TEST(page, another_pages_at_the_deadline)
+{
+	uint32_t tag;
+
+	changing = find_word(&tag);
+	cr_assert_eq(pw_page_begin(ID, CP, true), PW_PAGE_MINE);
+	unit_sys.now_ns = changing_hands;
+	cr_assert_eq(pw_page_begin(ID, CP, true), PW_PAGE_LATE);
+	cr_assert_eq(*changing, pw_word_make(tag ^ 1, PW_W_LOCKED));
+	cr_assert_eq(unit_count(U_FUTEX_WAKE), 0u);
 }
 
 /* The word goes to another page while somebody sleeps on it. */
@@ -378,7 +400,7 @@ static long taken_by_another(uint32_t *word, uint32_t seen, const struct timespe
 	return 0;
 }
 
-Test(page, word_taken_by_another_page_meanwhile)
+UNIT_TEST(page, word_taken_by_another_page_meanwhile)
 {
 	uint32_t tag;
 	uint32_t *word = find_word(&tag);
@@ -410,7 +432,7 @@ static void *fill_all(void *arg)
 	return NULL;
 }
 
-Test(page, many_threads_one_fill_each)
+UNIT_TEST(page, many_threads_one_fill_each)
 {
 	const struct pw_segment *s = segment();
 	pthread_t t[THREADS];

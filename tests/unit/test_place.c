@@ -50,7 +50,7 @@ static bool served_on(long fs_magic)
 	return pw_place_served(3, &st);
 }
 
-Test(place, by_default)
+UNIT_TEST(place, by_default)
 {
 	cr_assert(served_on(EXT4_SUPER_MAGIC));
 	cr_assert(served_on(BTRFS_SUPER_MAGIC));
@@ -72,7 +72,7 @@ Test(place, by_default)
 	cr_assert_not(served_on(-1));
 }
 
-Test(place, by_consent)
+UNIT_TEST(place, by_consent)
 {
 	cr_assert_eq(pw_place_configure("+xfs,-ext4,+overlay,+f2fs,-tmpfs"), 0);
 	cr_assert(served_on(XFS_MAGIC));
@@ -88,7 +88,7 @@ Test(place, by_consent)
 	cr_assert_eq(pw_place_configure(""), 0);
 }
 
-Test(place, bad_specs_change_nothing)
+UNIT_TEST(place, bad_specs_change_nothing)
 {
 	static const char *const bad[] = {
 		"xfs",		"+",	    "-",	   ",",		 "+xfs,,+f2fs",
@@ -106,7 +106,7 @@ Test(place, bad_specs_change_nothing)
 }
 
 /* What the message offers is what is accepted. */
-Test(place, names)
+UNIT_TEST(place, names)
 {
 	char names[200];
 	char spec[64];
@@ -121,7 +121,7 @@ Test(place, names)
 	cr_assert_eq(n, 8u);
 }
 
-Test(place, kinds_and_sizes)
+UNIT_TEST(place, kinds_and_sizes)
 {
 	const mode_t kinds[] = {S_IFDIR, S_IFCHR, S_IFBLK, S_IFIFO, S_IFSOCK, S_IFLNK, 0};
 	struct stat st = file_on(5);
@@ -153,7 +153,7 @@ Test(place, kinds_and_sizes)
 	cr_assert(pw_place_served(3, &st));
 }
 
-Test(place, a_verdict_holds)
+UNIT_TEST(place, a_verdict_holds)
 {
 	struct stat st = file_on(77);
 
@@ -179,7 +179,7 @@ Test(place, a_verdict_holds)
 	cr_assert_not(pw_place_served(3, &st));
 }
 
-Test(place, fstatfs_fails)
+UNIT_TEST(place, fstatfs_fails)
 {
 	struct stat st = file_on(78);
 
@@ -201,7 +201,7 @@ static bool served(int fd)
 	return pw_place_served(fd, &st);
 }
 
-Test(place, tmpfs)
+UNIT_TEST(place, tmpfs)
 {
 	const char *path = unit_shm("file");
 	int fd = unit_file(path, 3 * 4096);
@@ -230,7 +230,7 @@ Test(place, tmpfs)
 	cr_assert_not(served(mem));
 }
 
-Test(place, not_files)
+UNIT_TEST(place, not_files)
 {
 	int dir = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);

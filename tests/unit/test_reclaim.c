@@ -121,7 +121,7 @@ static long say_memory(struct sysinfo *si)
 	return 0;
 }
 
-Test(reclaim, half_of_memory_by_default)
+UNIT_TEST(reclaim, half_of_memory_by_default)
 {
 	memory.totalram = 1000;
 	memory.mem_unit = 4096;
@@ -135,7 +135,7 @@ Test(reclaim, half_of_memory_by_default)
 	cr_assert_eq(pw_reclaim_bound(), 7u * 4096 / 2);
 }
 
-Test(reclaim, unknown_memory)
+UNIT_TEST(reclaim, unknown_memory)
 {
 	unit_fail(U_SYSINFO, 1, -EPERM);
 	cr_assert_eq(pw_reclaim_bound(), (uint64_t)1 << 30);
@@ -183,7 +183,7 @@ static unsigned long rss(void)
 	return kb;
 }
 
-Test(reclaim, bound_is_respected)
+UNIT_TEST(reclaim, bound_is_respected)
 {
 	start(true);
 	stays_below(64);
@@ -195,13 +195,13 @@ Test(reclaim, bound_is_respected)
 	cr_assert_eq(own(PW_S_PAGES), 0u);
 }
 
-Test(reclaim, without_a_segment)
+UNIT_TEST(reclaim, without_a_segment)
 {
 	start(false);
 	stays_below(50);
 }
 
-Test(reclaim, tiny_bounds)
+UNIT_TEST(reclaim, tiny_bounds)
 {
 	start(true);
 	pw_reclaim_set_bound(1);
@@ -212,7 +212,7 @@ Test(reclaim, tiny_bounds)
 	read_page(7);
 }
 
-Test(reclaim, below_the_bound_nothing_happens)
+UNIT_TEST(reclaim, below_the_bound_nothing_happens)
 {
 	start(true);
 	pw_reclaim_set_bound(CPS * PW_CP);
@@ -234,7 +234,7 @@ Test(reclaim, below_the_bound_nothing_happens)
 	cr_assert_not(unit_failed());
 }
 
-Test(reclaim, exact_after_all_was_given_back)
+UNIT_TEST(reclaim, exact_after_all_was_given_back)
 {
 	start(true);
 	for (int round = 0; round < 4; round++) {
@@ -250,7 +250,7 @@ Test(reclaim, exact_after_all_was_given_back)
 
 /* ---- who keeps his place -------------------------------------------------------------------- */
 
-Test(reclaim, a_second_chance_for_what_is_used)
+UNIT_TEST(reclaim, a_second_chance_for_what_is_used)
 {
 	start(true);
 	pw_reclaim_set_bound(CPS * PW_CP);
@@ -273,7 +273,7 @@ Test(reclaim, a_second_chance_for_what_is_used)
 	cr_assert_eq(own(PW_S_PAGES), touched(&w));
 }
 
-Test(reclaim, several_windows)
+UNIT_TEST(reclaim, several_windows)
 {
 	static struct pw_window second;
 	static struct pw_window third;
@@ -302,7 +302,7 @@ Test(reclaim, several_windows)
 
 /* ---- others ------------------------------------------------------------------------------------ */
 
-Test(reclaim, down_to_the_fair_share)
+UNIT_TEST(reclaim, down_to_the_fair_share)
 {
 	start(true);
 	pw_reclaim_set_bound(100 * PW_CP);
@@ -319,7 +319,7 @@ Test(reclaim, down_to_the_fair_share)
 		read_page(cp);
 }
 
-Test(reclaim, a_smaller_process_gives_nothing)
+UNIT_TEST(reclaim, a_smaller_process_gives_nothing)
 {
 	start(true);
 	pw_reclaim_set_bound(100 * PW_CP);
@@ -336,7 +336,7 @@ static void nothing(void *arg)
 	(void)arg;
 }
 
-Test(reclaim, the_dead_do_not_count)
+UNIT_TEST(reclaim, the_dead_do_not_count)
 {
 	pid_t child;
 	struct pw_shm_slot *slot;
@@ -354,7 +354,7 @@ Test(reclaim, the_dead_do_not_count)
 	cr_assert_eq(slot->owner, 0u, "swept");
 }
 
-Test(reclaim, asked_to_shrink)
+UNIT_TEST(reclaim, asked_to_shrink)
 {
 	start(true);
 	pw_reclaim_set_bound(200 * PW_CP);
@@ -383,7 +383,7 @@ static long retire_and_advise(void *at, size_t len, int advice)
 	return pw_sys_kernel.madvise(at, len, advice);
 }
 
-Test(reclaim, window_retired_meanwhile)
+UNIT_TEST(reclaim, window_retired_meanwhile)
 {
 	start(true);
 	pw_reclaim_set_bound(CPS * PW_CP);
@@ -397,7 +397,7 @@ Test(reclaim, window_retired_meanwhile)
 	cr_assert_eq(own(PW_S_WINDOWS), 0u);
 }
 
-Test(reclaim, no_slot_left_to_look_through)
+UNIT_TEST(reclaim, no_slot_left_to_look_through)
 {
 	start(true);
 	pw_reclaim_set_bound(CPS * PW_CP);
@@ -412,4 +412,65 @@ Test(reclaim, no_slot_left_to_look_through)
 	cr_assert_eq(own(PW_S_PAGES), (uint64_t)CPS);
 	for (int i = 0; i < PW_HAZARD_DEPTH; i++)
 		cr_assert_eq(me->slot[i].obj, &w);
+}
+
+/* Large reads touch many cache pages before each poll. */
+UNIT_TEST(reclaim, bound_under_large_reads)
+{
+	const uint64_t n = 1 << 20;
+	uint64_t most = 0;
+
+	start(true);
+	pw_reclaim_set_bound(64 * PW_CP);
+	for (uint64_t i = 0; i < 4 * SIZE / n; i++) {
+		struct pw_hazard *h = pw_hazard_enter(me, &w);
+
+		for (int k = 0; k < 64 && !pw_window_touch(&w, fd, n, i * n % SIZE); k++)
+			;
+		pw_reclaim_poll(me);
+		pw_window_leave(h, &w);
+		if (own(PW_S_PAGES) > most)
+			most = own(PW_S_PAGES);
+	}
+	cr_assert_leq(most, 64u + EVERY + n / PW_CP, "%u", (unsigned)most);
+}
+
+/* ---- threads ---------------------------------------------------------------------------- */
+
+#define THREADS 3
+
+static void *read_and_poll(void *arg)
+{
+	struct pw_reader *r = pw_reader_claim();
+	static unsigned char bufs[THREADS][20000];
+	unsigned char *mine = bufs[(uintptr_t)arg];
+
+	for (uint64_t i = 0; i < 1500; i++) {
+		uint64_t x = pw_mix(i * THREADS + (uintptr_t)arg);
+		size_t n = 1 + x % sizeof(bufs[0]);
+		uint64_t off = (x >> 20) % (SIZE - n);
+
+		/* Between the touch and the read another thread may give it back. */
+		if (unit_read(r, &w, fd, mine, n, off) == PW_HIT)
+			CHECK(unit_exact(mine, n, off));
+		pw_reclaim_poll(r);
+	}
+	pw_reader_release(r);
+	return NULL;
+}
+
+/* Exact, and the counts still mean something afterwards. */
+UNIT_TEST(reclaim, by_several_threads)
+{
+	pthread_t t[THREADS];
+
+	start(true);
+	pw_reclaim_set_bound(60 * PW_CP);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		cr_assert_eq(pthread_create(&t[i], NULL, read_and_poll, (void *)i), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+	cr_assert_gt(own(PW_S_RECLAIMS), 0u);
+	cr_assert_eq(own(PW_S_PAGES), touched(&w));
+	cr_assert_eq(w.pages, touched(&w));
 }

@@ -78,7 +78,7 @@ static unsigned words_with(uint32_t bits)
 
 /* ---- when ----------------------------------------------------------------------------------- */
 
-Test(touch, in_sequence_at_once)
+UNIT_TEST(touch, in_sequence_at_once)
 {
 	start(unit_shm("file"), 300, 50);
 	once(4096, 0);
@@ -89,7 +89,7 @@ Test(touch, in_sequence_at_once)
 }
 
 /* Where touching is dear and a read is large, the kernel is the better choice. */
-Test(touch, not_where_it_does_not_pay)
+UNIT_TEST(touch, not_where_it_does_not_pay)
 {
 	start(unit_shm("file"), 100, 20000);
 	for (uint64_t off = 0; off < SIZE; off += PW_CP)
@@ -111,7 +111,7 @@ static unsigned reads_until_touched(uint64_t cp)
 	return n;
 }
 
-Test(touch, dear_pages_are_paid_off)
+UNIT_TEST(touch, dear_pages_are_paid_off)
 {
 	unsigned n;
 
@@ -122,13 +122,13 @@ Test(touch, dear_pages_are_paid_off)
 	cr_assert_eq(once(100, 3 * PW_CP + 5000), PW_HIT);
 }
 
-Test(touch, cheap_pages_soon)
+UNIT_TEST(touch, cheap_pages_soon)
 {
 	start(unit_shm("file"), 300, 10);
 	cr_assert_eq(reads_until_touched(3), 1u);
 }
 
-Test(touch, middling_pages_after_their_price)
+UNIT_TEST(touch, middling_pages_after_their_price)
 {
 	start(unit_shm("file"), 1000, 500); /* a cache page is the price of eight reads */
 	unsigned n = reads_until_touched(3);
@@ -137,7 +137,7 @@ Test(touch, middling_pages_after_their_price)
 	cr_assert_leq(n, 9u);
 }
 
-Test(touch, nothing_beyond_the_known_size)
+UNIT_TEST(touch, nothing_beyond_the_known_size)
 {
 	start(unit_shm("file"), 300, 10);
 	cr_assert_not(ask(1, SIZE));
@@ -151,7 +151,7 @@ Test(touch, nothing_beyond_the_known_size)
 	cr_assert_eq(words_with(PW_W_UPTODATE), 0u);
 }
 
-Test(touch, all_that_a_read_spans)
+UNIT_TEST(touch, all_that_a_read_spans)
 {
 	start(unit_shm("file"), 300, 10);
 	cr_assert_eq(once(2 * PW_CP + 2, 3 * PW_CP - 1), PW_HIT);
@@ -163,7 +163,7 @@ Test(touch, all_that_a_read_spans)
 	cr_assert_eq(words_with(PW_W_LOCKED), 0u);
 }
 
-Test(touch, a_page_that_lost_its_reference_bit)
+UNIT_TEST(touch, a_page_that_lost_its_reference_bit)
 {
 	start(unit_shm("file"), 300, 10);
 	cr_assert_eq(once(10, 5 * PW_CP), PW_HIT);
@@ -180,7 +180,8 @@ Test(touch, a_page_that_lost_its_reference_bit)
 static long cold(void *at, size_t len, unsigned char *vec)
 {
 	(void)at;
-	memset(vec, 0, (len + PW_PAGE - 1) / PW_PAGE);
+	/* The other bits are reserved. */
+	memset(vec, 0xfe, (len + PW_PAGE - 1) / PW_PAGE);
 	return 0;
 }
 
@@ -192,11 +193,10 @@ static long half_cold(void *at, size_t len, unsigned char *vec)
 	return 0;
 }
 
-/* The highest bits of what mincore says are reserved. */
 static long warm(void *at, size_t len, unsigned char *vec)
 {
 	(void)at;
-	memset(vec, 0xff, (len + PW_PAGE - 1) / PW_PAGE);
+	memset(vec, 1, (len + PW_PAGE - 1) / PW_PAGE);
 	return 0;
 }
 
@@ -226,7 +226,7 @@ static long note_readahead(int f, int64_t off, size_t n)
 	return 0;
 }
 
-Test(touch, resident_pages_are_not_read_again)
+UNIT_TEST(touch, resident_pages_are_not_read_again)
 {
 	start(unit_shm("file"), 300, 10);
 	unit_sys.readahead = note_readahead;
@@ -240,7 +240,7 @@ Test(touch, resident_pages_are_not_read_again)
 	cr_assert_eq(words_with(PW_W_UPTODATE), 2u);
 }
 
-Test(touch, a_cold_page_at_random)
+UNIT_TEST(touch, a_cold_page_at_random)
 {
 	start(unit_shm("file"), 300, 10);
 	unit_sys.readahead = note_readahead;
@@ -256,7 +256,7 @@ Test(touch, a_cold_page_at_random)
 }
 
 /* The words say that another process has it in: nobody asks the kernel again. */
-Test(touch, another_process_has_it_in)
+UNIT_TEST(touch, another_process_has_it_in)
 {
 	start(unit_shm("file"), 300, 10);
 	cr_assert_eq(pw_page_begin(w.id, 5, true), PW_PAGE_MINE);
@@ -268,7 +268,7 @@ Test(touch, another_process_has_it_in)
 	cr_assert_eq(own(PW_S_FILLS), 0u);
 }
 
-Test(touch, cold_in_sequence)
+UNIT_TEST(touch, cold_in_sequence)
 {
 	uint64_t end = 0;
 
@@ -291,7 +291,7 @@ Test(touch, cold_in_sequence)
 }
 
 /* What is there is not asked for, though it be looked at now and then. */
-Test(touch, warm_in_sequence)
+UNIT_TEST(touch, warm_in_sequence)
 {
 	start(unit_shm("file"), 300, 50);
 	unit_sys.readahead = note_readahead;
@@ -304,7 +304,7 @@ Test(touch, warm_in_sequence)
 }
 
 /* A sequence that begins anew elsewhere, and one that goes back. */
-Test(touch, another_sequence)
+UNIT_TEST(touch, another_sequence)
 {
 	start(unit_shm("file"), 300, 10);
 	unit_sys.readahead = note_readahead;
@@ -319,7 +319,7 @@ Test(touch, another_sequence)
 	cr_assert_eq(asked[1].off, (int64_t)(3 * PW_CP));
 }
 
-Test(touch, the_last_page_is_shorter)
+UNIT_TEST(touch, the_last_page_is_shorter)
 {
 	const size_t tail = 5000;
 
@@ -347,7 +347,7 @@ static long populate_fails(void *at, size_t len, int advice)
 	return -EIO;
 }
 
-Test(touch, a_fill_that_fails_is_for_the_next)
+UNIT_TEST(touch, a_fill_that_fails_is_for_the_next)
 {
 	start(unit_shm("file"), 300, 10);
 	unit_sys.mincore = cold;
@@ -358,7 +358,7 @@ Test(touch, a_fill_that_fails_is_for_the_next)
 	cr_assert_eq(pw_page_begin(w.id, 5, true), PW_PAGE_MINE);
 }
 
-Test(touch, a_file_that_got_shorter)
+UNIT_TEST(touch, a_file_that_got_shorter)
 {
 	start(unit_shm("file"), 300, 10);
 	cr_assert_eq(ftruncate(fd, 4 * PW_CP), 0);
@@ -375,7 +375,7 @@ static int64_t stepping(void)
 	return now += 10 * MS;
 }
 
-Test(touch, waits_out_one_deadline_only)
+UNIT_TEST(touch, waits_out_one_deadline_only)
 {
 	unsigned waits;
 
@@ -454,12 +454,12 @@ static void crowd_reads(bool pretend)
 		     unit_word[1]);
 }
 
-Test(touch, a_crowd_fills_each_page_once)
+UNIT_TEST(touch, a_crowd_fills_each_page_once)
 {
 	crowd_reads(true);
 }
 
-Test(touch, a_crowd_and_a_cold_file)
+UNIT_TEST(touch, a_crowd_and_a_cold_file)
 {
 	crowd_reads(false);
 }

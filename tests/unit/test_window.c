@@ -115,7 +115,7 @@ static void borders_of(size_t size)
 	close(fd);
 }
 
-Test(window, exact_at_all_borders)
+UNIT_TEST(window, exact_at_all_borders)
 {
 	const size_t sizes[] = {1,     2,     4095,  4096,   4097,
 				65535, 65536, 65537, 300000, 2000000};
@@ -124,13 +124,13 @@ Test(window, exact_at_all_borders)
 		borders_of(sizes[i]);
 }
 
-Test(window, exact_on_disk)
+UNIT_TEST(window, exact_on_disk)
 {
 	path = unit_tmp("file");
 	borders_of(300000);
 }
 
-Test(window, beyond_the_end)
+UNIT_TEST(window, beyond_the_end)
 {
 	start_open(100000);
 	cr_assert_eq(read_at(1, 99999), PW_HIT);
@@ -146,7 +146,7 @@ Test(window, beyond_the_end)
 }
 
 /* W2: a non-zero byte at the last one read, or up to 256 later, but inside what is known. */
-Test(window, witness)
+UNIT_TEST(window, witness)
 {
 	static unsigned char data[3 * 65536];
 
@@ -180,7 +180,7 @@ Test(window, witness)
 }
 
 /* What the file has beyond the known size is no witness: it may be stale or another's. */
-Test(window, no_witness_beyond_the_known_size)
+UNIT_TEST(window, no_witness_beyond_the_known_size)
 {
 	start(0);
 	memset(buf, 0, 5000);
@@ -190,7 +190,7 @@ Test(window, no_witness_beyond_the_known_size)
 	cr_assert_eq(read_at(10, 4990), PW_MISS_WITNESS);
 }
 
-Test(window, writes_are_seen_at_once)
+UNIT_TEST(window, writes_are_seen_at_once)
 {
 	start_open(200000);
 	cr_assert_eq(read_at(1000, 70000), PW_HIT);
@@ -237,18 +237,18 @@ static void truncations(void)
 	}
 }
 
-Test(window, truncation_never_a_wrong_byte)
+UNIT_TEST(window, truncation_never_a_wrong_byte)
 {
 	truncations();
 }
 
-Test(window, truncation_on_disk)
+UNIT_TEST(window, truncation_on_disk)
 {
 	path = unit_tmp("file");
 	truncations();
 }
 
-Test(window, holes_and_punches)
+UNIT_TEST(window, holes_and_punches)
 {
 	start_open(300000);
 	cr_assert_eq(read_at(300000, 0), PW_HIT);
@@ -275,7 +275,7 @@ static bool refresh(int of, uint64_t off, uint64_t got)
 	return ok;
 }
 
-Test(window, growth)
+UNIT_TEST(window, growth)
 {
 	start_open(100000);
 	cr_assert_eq(ftruncate(fd, 0), 0);
@@ -295,7 +295,7 @@ Test(window, growth)
 	cr_assert_eq(read_at(1, 150000), PW_MISS_END);
 }
 
-Test(window, outgrown)
+UNIT_TEST(window, outgrown)
 {
 	uint64_t room;
 
@@ -315,7 +315,7 @@ Test(window, outgrown)
 	cr_assert_gt(w.maplen, room);
 }
 
-Test(window, another_files_number)
+UNIT_TEST(window, another_files_number)
 {
 	int other;
 	int fds[2];
@@ -331,7 +331,7 @@ Test(window, another_files_number)
 	cr_assert_eq(w.known, 100000u, "and nothing was raised");
 }
 
-Test(window, a_fault_lowers_and_a_look_raises)
+UNIT_TEST(window, a_fault_lowers_and_a_look_raises)
 {
 	start_open(100000);
 	cr_assert_eq(read_at(100000, 0), PW_HIT);
@@ -362,7 +362,7 @@ static unsigned rest(void)
 	return n;
 }
 
-Test(window, few_witnesses_a_rest)
+UNIT_TEST(window, few_witnesses_a_rest)
 {
 	unsigned before;
 
@@ -401,7 +401,7 @@ Test(window, few_witnesses_a_rest)
 
 /* ---- opening ---------------------------------------------------------------------------------------- */
 
-Test(window, shared_or_private)
+UNIT_TEST(window, shared_or_private)
 {
 	char line[512];
 	const char *want = "r--p";
@@ -424,7 +424,7 @@ Test(window, shared_or_private)
 	}
 }
 
-Test(window, open_twice)
+UNIT_TEST(window, open_twice)
 {
 	start_open(100000);
 	cr_assert_eq(unit_open(me, &w, fd), -EBUSY);
@@ -434,7 +434,7 @@ Test(window, open_twice)
 	cr_assert_eq(own(PW_S_MAPPED), 1);
 }
 
-Test(window, limit_cannot_be_asked_for)
+UNIT_TEST(window, limit_cannot_be_asked_for)
 {
 	start(100000);
 	unit_fail(U_GETRLIMIT, 1, -EPERM);
@@ -443,7 +443,7 @@ Test(window, limit_cannot_be_asked_for)
 	assert_gone();
 }
 
-Test(window, mappings_of_open_fail)
+UNIT_TEST(window, mappings_of_open_fail)
 {
 	const struct {
 		enum unit_call call;
@@ -471,7 +471,7 @@ Test(window, mappings_of_open_fail)
 	assert_gone();
 }
 
-Test(window, too_many)
+UNIT_TEST(window, too_many)
 {
 	start(100000);
 	pw_stat_add(PW_S_WINDOWS, 4096);
@@ -504,7 +504,7 @@ static void limited(void *arg)
 	MUST(w.state == 0);
 }
 
-Test(window, address_space_is_limited)
+UNIT_TEST(window, address_space_is_limited)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	cr_skip_test("a sanitizer needs more than any limit");
@@ -514,7 +514,7 @@ Test(window, address_space_is_limited)
 	cr_assert_eq(unit_open(me, &w, fd), 0);
 }
 
-Test(window, forbidden)
+UNIT_TEST(window, forbidden)
 {
 	static struct pw_window second;
 
@@ -528,7 +528,7 @@ Test(window, forbidden)
 	cr_assert_eq(deaths, 0u, "their owners still have them");
 }
 
-Test(window, dropped)
+UNIT_TEST(window, dropped)
 {
 	static struct pw_window second;
 
@@ -540,7 +540,7 @@ Test(window, dropped)
 	cr_assert_eq(read_at(100, 0), PW_HIT);
 }
 
-Test(window, registry)
+UNIT_TEST(window, registry)
 {
 	static struct pw_window many[50];
 	unsigned n = 0;
@@ -560,7 +560,7 @@ Test(window, registry)
 
 /* ---- retiring ----------------------------------------------------------------------------------------- */
 
-Test(window, retire)
+UNIT_TEST(window, retire)
 {
 	start_open(100000);
 	cr_assert_eq(read_at(100000, 0), PW_HIT);
@@ -579,7 +579,7 @@ Test(window, retire)
 	cr_assert_eq(deaths, 2u);
 }
 
-Test(window, retire_what_was_never_open)
+UNIT_TEST(window, retire_what_was_never_open)
 {
 	start(100);
 	pw_window_retire(&w, false);
@@ -589,7 +589,7 @@ Test(window, retire_what_was_never_open)
 	assert_gone();
 }
 
-Test(window, retire_first_and_die_later)
+UNIT_TEST(window, retire_first_and_die_later)
 {
 	start_open(100000);
 	pw_window_retire(&w, false);
@@ -600,7 +600,7 @@ Test(window, retire_first_and_die_later)
 	assert_gone();
 }
 
-Test(window, retire_while_held)
+UNIT_TEST(window, retire_while_held)
 {
 	struct pw_reader *other;
 	struct pw_hazard *s;
@@ -629,7 +629,7 @@ Test(window, retire_while_held)
 	cr_assert_eq(deaths, 1u);
 }
 
-Test(window, held_twice_by_one_thread)
+UNIT_TEST(window, held_twice_by_one_thread)
 {
 	struct pw_hazard *outer;
 	struct pw_hazard *inner;
@@ -647,7 +647,7 @@ Test(window, held_twice_by_one_thread)
 	cr_assert_eq(deaths, 1u);
 }
 
-Test(window, nested_too_deep)
+UNIT_TEST(window, nested_too_deep)
 {
 	struct pw_hazard *s[PW_HAZARD_DEPTH];
 
@@ -677,7 +677,7 @@ static void enter_and_jump(int sig)
 }
 
 /* A handler read, and jumped away in the middle of it. Who knows that says so. */
-Test(window, left_by_a_jump)
+UNIT_TEST(window, left_by_a_jump)
 {
 	start_open(100000);
 	cr_assert_eq(read_at(100, 0), PW_HIT);
@@ -747,7 +747,7 @@ static void retire_in(bool in_mmap, bool in_madvise, int want)
 	}
 }
 
-Test(window, retired_while_opening)
+UNIT_TEST(window, retired_while_opening)
 {
 	start(100000);
 	retire_in(true, false, -EBUSY);
@@ -766,7 +766,7 @@ static long forbidding_mmap(void *at, size_t len, int prot, int flags, int f, in
 	return pw_sys_kernel.mmap(at, len, prot, flags, f, off);
 }
 
-Test(window, forbidden_while_opening)
+UNIT_TEST(window, forbidden_while_opening)
 {
 	start(100000);
 	unit_sys.mmap = forbidding_mmap;
@@ -798,7 +798,7 @@ static void child_without(void *arg)
 	MUST(own(PW_S_WINDOWS) == 0 && own(PW_S_PAGES) == 0);
 }
 
-Test(window, fork)
+UNIT_TEST(window, fork)
 {
 	static struct pw_window dying;
 	struct pw_hazard *s;
@@ -842,7 +842,7 @@ static void child_inside(void *arg)
 	MUST(unit_exact(buf, 100000, 0));
 }
 
-Test(window, fork_inside_a_read)
+UNIT_TEST(window, fork_inside_a_read)
 {
 	struct pw_hazard *s;
 
@@ -876,7 +876,7 @@ static void alone(void *arg)
 	MUST(deaths == 1);
 }
 
-Test(window, one_thread)
+UNIT_TEST(window, one_thread)
 {
 	start(100000);
 	unit_child(alone, NULL);

@@ -17,14 +17,14 @@ static uint32_t at(uint32_t tag, uint32_t bits)
 	return tag << 8 | bits;
 }
 
-Test(word, layout)
+UNIT_TEST(word, layout)
 {
 	cr_assert_eq(pw_word_make(MINE, L | W), 0xabcdef05u);
 	cr_assert_eq(pw_word_tag(0xabcdef05u), MINE);
 	cr_assert_eq(pw_word_tag(pw_word_make(0xffffff, 7)), 0xffffffu);
 }
 
-Test(word, try_lock)
+UNIT_TEST(word, try_lock)
 {
 	for (uint32_t bits = 0; bits < 8; bits++) {
 		uint32_t tags[] = {MINE, OTHERS, 0};
@@ -39,7 +39,7 @@ Test(word, try_lock)
 	}
 }
 
-Test(word, try_wait)
+UNIT_TEST(word, try_wait)
 {
 	for (uint32_t bits = 0; bits < 8; bits++) {
 		uint32_t word = at(MINE, bits);
@@ -50,7 +50,7 @@ Test(word, try_wait)
 	}
 }
 
-Test(word, unlock)
+UNIT_TEST(word, unlock)
 {
 	for (int up = 0; up < 2; up++) {
 		for (uint32_t bits = 0; bits < 8; bits++) {
@@ -68,7 +68,7 @@ Test(word, unlock)
 	}
 }
 
-Test(word, try_steal)
+UNIT_TEST(word, try_steal)
 {
 	for (uint32_t bits = 0; bits < 8; bits++) {
 		uint32_t word = at(MINE, bits);
@@ -80,7 +80,7 @@ Test(word, try_steal)
 }
 
 /* Whoever acts on what it saw a while ago changes nothing. */
-Test(word, a_stale_look_changes_nothing)
+UNIT_TEST(word, a_stale_look_changes_nothing)
 {
 	uint32_t now = at(MINE, U);
 	uint32_t word = now;
@@ -121,7 +121,7 @@ static void *locker(void *arg)
 	return NULL;
 }
 
-Test(word, one_owner_at_a_time)
+UNIT_TEST(word, one_owner_at_a_time)
 {
 	pthread_t t[THREADS];
 

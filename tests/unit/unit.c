@@ -234,7 +234,7 @@ bool unit_note(const char *file, int line, const char *what)
 	if (!pw_cas(&shared->noted, &none, 1))
 		return false;
 	snprintf(shared->note, sizeof(shared->note), "%s:%d: %s", file, line, what);
-	pw_store_release(&shared->noted, 2); /* pairs with the load in unit_end */
+	pw_store_release(&shared->noted, 2); /* pairs with the load in unit_verdict */
 	return false;
 }
 
@@ -355,10 +355,14 @@ void unit_start(void)
 	cr_assert_eq(pw_segment_set_path(unit_shm("segment")), 0);
 }
 
+void unit_verdict(void)
+{
+	cr_assert(pw_load_acquire(&shared->noted) != 2, "%s", shared->note);
+}
+
 void unit_end(void)
 {
 	for (int i = 0; i < PATHS; i++)
 		if (paths[i].used)
 			unlink(paths[i].path);
-	cr_assert(pw_load_acquire(&shared->noted) != 2, "%s", shared->note);
 }

@@ -5,7 +5,7 @@
  *
  * Criterion's asserts are for the test's own thread, and each sends a message, the passed
  * ones too. Children, other threads and long loops use CHECK and MUST, which leave a note in
- * shared memory; unit_end() fails the test if there is one.
+ * shared memory; the test fails at its end if there is one.
  */
 #ifndef PW_TESTS_UNIT_H
 #define PW_TESTS_UNIT_H
@@ -25,10 +25,22 @@
 
 #include "cache/pagewell.h"
 
-/* Every suite here begins and ends with these two. */
+/*
+ * A suite and its tests. The notes are looked at in the test itself: what fails in a .fini
+ * Criterion does not count.
+ */
 #define UNIT_SUITE(name) \
 	TestSuite(name, .init = unit_start, .fini = unit_end, .timeout = 120)
+#define UNIT_TEST(suite, name)                   \
+	static void suite##_##name##_body(void); \
+	Test(suite, name)                        \
+	{                                        \
+		suite##_##name##_body();         \
+		unit_verdict();                  \
+	}                                        \
+	static void suite##_##name##_body(void)
 void unit_start(void);
+void unit_verdict(void);
 void unit_end(void);
 
 /* Paths of this test alone, on tmpfs and under $TMPDIR; removed at the end. */
