@@ -73,9 +73,19 @@ PW_EXPORT int creat(const char *path, mode_t mode)
  * then jumps away, may find the number in other hands as soon as it is closed. */
 PW_EXPORT int close(int fd)
 {
-	if (pw_fd_handle(pw_fd_entry(fd)))
-		pw_drop(fd);
-	return PW_REAL(close)(fd);
+	uint64_t entry;
+	int ret;
+
+	if (!pw_fd_handle(pw_fd_entry(fd)))
+		return PW_REAL(close)(fd);
+	pw_drop(fd);
+	/* A handler may put another file in the number's place before the kernel closes it:
+	 * what was there just before is what was closed. */
+	entry = pw_fd_entry(fd);
+	ret = PW_REAL(close)(fd);
+	if (pw_fd_handle(entry) && pw_alive() && !pw_me.vforked)
+		pw_fd_clear(fd, entry);
+	return ret;
 }
 
 static void drop_one(int fd, uint64_t entry)
@@ -92,7 +102,10 @@ static void drop_range(unsigned from, unsigned to)
 
 PW_EXPORT int close_range(unsigned from, unsigned to, int flags)
 {
-	if (!(flags & CLOSE_RANGE_CLOEXEC))
+	/* Numbers of its own for one thread of several: our table speaks for all. */
+	if ((flags & CLOSE_RANGE_UNSHARE) && !pw_single_threaded())
+		pw_step_aside();
+	if (!(flags & ~(int)CLOSE_RANGE_UNSHARE)) /* else only marked, or refused */
 		drop_range(from, to);
 	return PW_REAL(close_range)(from, to, flags);
 }
@@ -125,18 +138,25 @@ PW_EXPORT int dup(int fd)
  */
 static int dup_to(int from, int to, int flags, bool three)
 {
+	struct pw_held target;
 	struct pw_held x;
 	int ret;
 
 	if (from == to || to < 0 || !pw_alive() || pw_me.vforked)
 		return three ? PW_REAL(dup3)(from, to, flags) : PW_REAL(dup2)(from, to);
 	pw_borrow(&x, from);
+	pw_hold(&target, to);
 	pw_drop(to);
 	ret = three ? PW_REAL(dup3)(from, to, flags) : PW_REAL(dup2)(from, to);
 	if (ret >= 0)
 		pw_duplicated(&x, from, to);
 	if (ret >= 0 && x.h && !pw_single_threaded())
 		pw_pos_share(x.h, from);
+	/* It failed, and the number is open as before, but no longer in the table: others of
+	 * the same description must not take its position away from the kernel. */
+	if (ret < 0 && target.h)
+		pw_pos_share(target.h, to);
+	pw_release(&target);
 	pw_return(&x);
 	return ret;
 }
@@ -168,7 +188,7 @@ static int fcntl_dup(int fd, int cmd, long arg)
  * O_APPEND moves writes, O_DIRECT changes what a read may be: from now on the description
  * is the kernel's, under all its numbers.
  */
-static void give_up(int fd)
+void pw_give_up(int fd)
 {
 	struct pw_held x;
 
@@ -197,7 +217,7 @@ PW_EXPORT int fcntl(int fd, int cmd, ...)
 		return fcntl_dup(fd, cmd, arg);
 	case F_SETFL:
 		if (arg & (O_APPEND | O_DIRECT))
-			give_up(fd);
+			pw_give_up(fd);
 		break;
 	case F_GETLK:
 	case F_SETLK:

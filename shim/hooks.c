@@ -7,9 +7,11 @@
 #include "shim/hooks.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -119,8 +121,8 @@ static void hook_clone(const long *a)
 
 static void hook_unshare(const long *a)
 {
-	/* A private descriptor table changes nothing for us; everything else may. */
-	if (a[0] & ~(long)CLONE_FILES)
+	/* A private descriptor table changes nothing for a lone thread; all else may. */
+	if ((a[0] & ~(long)CLONE_FILES) || !pw_single_threaded())
 		pw_step_aside();
 }
 
@@ -258,10 +260,14 @@ static void hook_syscall(const long *a)
 	case SYS_preadv2:
 	case SYS_pwritev2:
 	case SYS_ioctl:
-	case SYS_fcntl:
 	case SYS_dup:
 	case SYS_getdents:
 	case SYS_getdents64:
+		pw_share_fd((int)arg[0]);
+		break;
+	case SYS_fcntl:
+		if (arg[1] == F_SETFL)
+			pw_give_up((int)arg[0]);
 		pw_share_fd((int)arg[0]);
 		break;
 	case SYS_sendfile:
@@ -382,6 +388,22 @@ static struct thunk thunks[] = {
 #define PW_VERSIONED(name, node) {#name, NODE_##node, hook_share_all, NULL},
 #include "shim/symbols.def"
 };
+
+/*
+ * What a handler, or the child of a threaded program's clone, may call: dlsym takes a lock
+ * that somebody else may hold there.
+ */
+void pw_hooks_start(void)
+{
+	static const char *const early[] = {"_exit",	  "execve",	  "execv",
+					    "execle",	  "execl",	  "longjmp",
+					    "siglongjmp", "__longjmp_chk"};
+
+	for (size_t i = 0; i < sizeof(thunks) / sizeof(thunks[0]); i++)
+		for (size_t k = 0; k < sizeof(early) / sizeof(early[0]); k++)
+			if (!strcmp(thunks[i].name, early[k]))
+				thunks[i].to = pw_real_lookup(early[k], NULL);
+}
 
 /* A name this libc lacks cannot have been called through it. */
 static long nowhere(void)

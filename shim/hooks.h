@@ -5,6 +5,9 @@
 /* For thunk_x86_64.S: runs hook `no` on the six argument words; returns where to jump. */
 void *pw_thunk_enter(unsigned no, const long *args);
 
+/* At start-up. */
+void pw_hooks_start(void);
+
 /* For vfork_x86_64.S: 1 if this thread's flag is to be set (not yet in a vfork child). */
 int pw_vfork_prepare(void);
 int pw_vfork_after(int result, int ours);

@@ -15,6 +15,7 @@
 
 #include "shim/alloc.h"
 #include "shim/fdtable.h"
+#include "shim/hooks.h"
 #include "shim/knobs.h"
 #include "shim/pos.h"
 #include "shim/real.h"
@@ -152,6 +153,7 @@ static void attach(void)
 		return;
 	if (pthread_atfork(fork_prepare, fork_parent, fork_child) || !map_life())
 		return;
+	pw_hooks_start();
 	pw_thread_start();
 	pw_handle_start();
 	pw_stdio_hook();

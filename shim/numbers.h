@@ -22,6 +22,9 @@ void pw_duplicated(struct pw_held *x, int from, int to);
 /* The thread's call was left by a jump out of a signal handler: counts are set right. */
 void pw_numbers_abandoned(void);
 
+/* The description is the kernel's from now on, under all its numbers (entry_fd.c). */
+void pw_give_up(int fd);
+
 /* The number is about to be closed or replaced. */
 void pw_drop(int fd);
 

@@ -87,10 +87,8 @@ static bool give_back(struct pw_handle *h, int fd, uint64_t p, uint64_t count)
 	int64_t off = (int64_t)pw_pos_value(p);
 	uint64_t saved;
 
-	if (pw_single_threaded()) {
-		pw_sys->lseek(fd, off, SEEK_SET);
-		return pw_cas_local(&h->pos, p, pw_pos_make(p, PW_POS_KERNEL, count));
-	}
+	/* With one thread too: a handler that itself gave the position back, before our
+	 * lseek, would have the kernel's position moved under it. */
 	pw_sys->block_signals(&saved);
 	if (!pw_cas(&h->pos, &p, pw_pos_make(p, PW_POS_MOVING, 0))) {
 		pw_sys->restore_signals(&saved);

@@ -8,14 +8,15 @@
  *
  *   KERNEL  the kernel has the position; so many real calls are using it now
  *   OURS    we have it: the offset
- *   MOVING  on its way from one to the other; only in a process with several threads, by
- *           one that has all its signals blocked, for the time of one lseek
+ *   MOVING  on its way from one to the other, by a thread that has all its signals
+ *           blocked, for the time of one lseek
  *
  * Every change counts the tag up, but for calls counting in, so that "read, and then move
  * on from where I read" can be one CAS that fails if anybody did anything in between.
  *
- * In a process with one thread only its own signal handlers come between. They run whole,
- * so MOVING is not needed: do the lseek, then CAS; if the word changed, start over.
+ * Adopting in a process with one thread needs no MOVING: only its own signal handlers come
+ * between, they run whole, and asking where the position is moves nothing: ask, then CAS;
+ * if the word changed, start over.
  */
 #ifndef PW_SHIM_POS_H
 #define PW_SHIM_POS_H
