@@ -73,18 +73,19 @@ PW_EXPORT int creat(const char *path, mode_t mode)
  * then jumps away, may find the number in other hands as soon as it is closed. */
 PW_EXPORT int close(int fd)
 {
-	uint64_t entry;
+	int outer = pw_me.closing;
 	int ret;
 
 	if (!pw_fd_handle(pw_fd_entry(fd)))
 		return PW_REAL(close)(fd);
-	pw_drop(fd);
 	/* A handler may put another file in the number's place before the kernel closes it:
-	 * what was there just before is what was closed. */
-	entry = pw_fd_entry(fd);
+	 * what it puts there is not tracked. */
+	pw_me.closing = fd + 1;
+	pw_compiler_barrier();
+	pw_drop(fd);
 	ret = PW_REAL(close)(fd);
-	if (pw_fd_handle(entry) && pw_alive() && !pw_me.vforked)
-		pw_fd_clear(fd, entry);
+	pw_compiler_barrier();
+	pw_me.closing = outer;
 	return ret;
 }
 

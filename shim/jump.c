@@ -61,6 +61,7 @@ void pw_abandon_calls(uintptr_t target)
 	uintptr_t here = pw_stack_now();
 	struct range alt;
 
+	pw_me.closing = 0; /* the close() may have been left, too */
 	if (!(r && pw_reader_busy(r)) && !pw_me.changing)
 		return;
 	alt = alternate();

@@ -73,7 +73,7 @@ static bool trackable(int fd, const char *path, int flags)
 		return false;
 	if ((flags & O_DIRECTORY) && (flags & O_TMPFILE) != O_TMPFILE)
 		return false;
-	if (fd <= 2 && !pw_stdio_hooked())
+	if ((fd <= 2 && !pw_stdio_hooked()) || pw_me.closing == fd + 1)
 		return false;
 	return !path || pw_knobs_admit(path);
 }
@@ -119,7 +119,8 @@ void pw_duplicated(struct pw_held *x, int from, int to)
 {
 	struct change c;
 
-	if (!x->h || (to <= 2 && !pw_stdio_hooked()) || pw_fd_entry(from) != x->entry) {
+	if (!x->h || (to <= 2 && !pw_stdio_hooked()) || pw_me.closing == to + 1 ||
+	    pw_fd_entry(from) != x->entry) {
 		if (x->h)
 			pw_pos_share(x->h, from);
 		pw_forget(to);

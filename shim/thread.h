@@ -25,6 +25,8 @@ struct pw_thread {
 	/* The handle whose count of numbers this thread is about to change (numbers.c). */
 	struct pw_handle *changing;
 	uintptr_t changing_frame;
+	/* The number that close() is about to close, plus 1; 0: none. */
+	int closing;
 	/* Between our fork handlers: the child's own is to bring the library back. */
 	bool forking;
 	/* A hook left something that ends when its call has returned: hooks.c. */
