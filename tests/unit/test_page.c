@@ -267,7 +267,7 @@ UNIT_TEST(page, owner_killed)
 	began = pw_sys->now_ns();
 	cr_assert_eq(pw_page_begin(ID, CP, true), PW_PAGE_LATE);
 	cr_assert_geq(pw_sys->now_ns() - began, PW_PAGE_DEADLINE_NS);
-	/* By its own clock the other would wait for ever: it was woken. */
+	cr_assert_eq(unit_count(U_FUTEX_WAKE), 1u, "and wakes who else sleeps there");
 	unit_join(other);
 	pw_stat_own(stats);
 	cr_assert_eq(stats[PW_S_WAITS], 1u);

@@ -321,7 +321,7 @@ UNIT_TEST(window, another_files_number)
 	int fds[2];
 
 	start_open(100000);
-	other = unit_file(unit_shm("other"), 200000);
+	other = unit_file(unit_shm("other"), 120000); /* would fit */
 	cr_assert_not(refresh(other, 100000, 1000));
 	cr_assert_eq(pipe2(fds, O_CLOEXEC), 0);
 	cr_assert_not(refresh(fds[0], 100000, 1000));
@@ -329,6 +329,28 @@ UNIT_TEST(window, another_files_number)
 	unit_fail(U_FSTAT, 1, -EIO);
 	cr_assert_not(refresh(fd, 100000, 1000));
 	cr_assert_eq(w.known, 100000u, "and nothing was raised");
+}
+
+static long retire_and_fstat(int of, struct stat *st)
+{
+	pw_window_retire(&w, false);
+	return pw_sys_kernel.fstat(of, st);
+}
+
+/* What another thread takes away while the file is asked is not given back. */
+UNIT_TEST(window, retired_during_a_refresh)
+{
+	struct pw_hazard *s;
+
+	start_open(100000);
+	cr_assert_eq(pwrite(fd, "1", 1, 100000), 1);
+	unit_sys.fstat = retire_and_fstat;
+	s = pw_hazard_enter(me, &w);
+	cr_assert(pw_window_refresh(&w, fd, 100000, 1));
+	cr_assert_eq(w.known, 0u);
+	cr_assert_eq(unit_maps(path), 1u);
+	pw_window_leave(s, &w);
+	assert_gone();
 }
 
 UNIT_TEST(window, a_fault_lowers_and_a_look_raises)
