@@ -54,7 +54,10 @@ static uint64_t sweep_window(struct pw_window *w, uint64_t want)
 			if (!(m & PW_M_TOUCHED))
 				break;
 			if (m & PW_M_REF) {
-				pw_cas(&w->map[hand + run], &m, PW_M_TOUCHED);
+				/* After a run it is looked at once more, which must not be
+				 * without its bit yet. */
+				if (!run)
+					pw_cas(&w->map[hand], &m, PW_M_TOUCHED);
 				break;
 			}
 			if (!pw_cas(&w->map[hand + run], &m, 0))
