@@ -106,6 +106,9 @@ static inline void pw_hazard_clear(struct pw_hazard *s, bool alone)
 	} else {
 		(void)pw_xchg_seq(&s->obj, NULL); /* pairs with the retirer's fence */
 	}
+	/* A handler that fills and clears this slot between our two stores in filling it takes
+	 * our frame with it. What it leaves must not look given up to a later jump. */
+	pw_store_relaxed(&s->frame, UINTPTR_MAX);
 }
 
 /*

@@ -92,13 +92,14 @@ static uint64_t shrink(struct pw_reader *r, uint64_t want)
 				continue;
 			s = pw_hazard_enter(r, w);
 			if (!s)
-				return dropped;
+				goto out; /* nested too deep: another time */
 			/* W1: `known` not 0 means the mapping is there and stays. */
 			if (pw_load_acquire(&w->known))
 				dropped += sweep_window(w, want - dropped);
 			pw_window_leave(s, w);
 		}
 	}
+out:
 	pw_stat_add(PW_S_PAGES, -(int64_t)dropped);
 	pw_stat_add(PW_S_RECLAIMS, (int64_t)dropped);
 	return dropped;

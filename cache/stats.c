@@ -180,6 +180,7 @@ void pw_stat_leave(bool for_good)
 {
 	const struct pw_segment *s = pw_segment_peek();
 	struct pw_shm_slot *slot = my_slot();
+	uint32_t me = (uint32_t)getpid();
 	uint64_t now[PW_S_COUNT];
 
 	if (!s)
@@ -192,8 +193,9 @@ void pw_stat_leave(bool for_good)
 			pw_add_relaxed(&s->head->past[i], more);
 	}
 	pw_store_relaxed(&slot_no, for_good ? UINT32_MAX : 0);
+	/* Only if it still is ours: in a damaged segment it may be anyone's. */
 	if (slot)
-		pw_store_release(&slot->owner, 0);
+		pw_cas(&slot->owner, &me, 0);
 }
 
 void pw_stat_fork_child(void)
