@@ -1,6 +1,8 @@
 /* file.c - see file.h. */
 #include "cache/file.h"
 
+#include "cache/points.h"
+
 #define PROBES 4u
 #define STALE_MS 100u
 #define SPINS 64 /* some 1 to 2 us of pauses */
@@ -69,6 +71,7 @@ void pw_file_unlock_size(struct pw_shm_file *f, uint64_t size)
 {
 	if (pw_load_relaxed(&f->size) != size)
 		pw_store_relaxed(&f->size, size);
+	PW_POINT("size.locked");
 	pw_store_release(&f->lock, 0); /* pairs with the CAS of the next holder */
 }
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
 
+#include "cache/points.h"
 #include "cache/stats.h"
 #include "cache/window.h"
 
@@ -66,6 +67,7 @@ static uint64_t sweep_window(struct pw_window *w, uint64_t want)
 		}
 		if (!run)
 			continue;
+		PW_POINT("reclaim.scan");
 		pw_sys->madvise(w->base + (hand << PW_CP_SHIFT), run << PW_CP_SHIFT,
 				MADV_DONTNEED);
 		dropped += run;

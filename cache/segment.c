@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cache/check.h"
+#include "cache/points.h"
 
 void (*pw_note)(const char *what, const char *where, long err);
 
@@ -234,6 +235,7 @@ static int create(const char *path, struct pw_segment *out)
 		err = map_fd((int)fd, PROT_READ | PROT_WRITE, &at);
 	if (!err) {
 		head_init(at);
+		PW_POINT("attach.created");
 		err = pw_sys->link_fd((int)fd, path);
 		if (err)
 			unmap(at);
@@ -269,6 +271,7 @@ const struct pw_segment *pw_segment_get(void)
 		if (err == -EEXIST) /* another process was quicker */
 			err = attach(path, PROT_READ | PROT_WRITE, &seg);
 	}
+	PW_POINT("attach.mapped");
 	state = TRYING;
 	if (pw_cas(&seg_state, &state, err ? WITHOUT : ATTACHED))
 		return err ? NULL : &seg;

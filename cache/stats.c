@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cache/hazard.h"
+#include "cache/points.h"
 
 const char *const pw_stat_name[PW_S_COUNT] = {
 	"pages", "windows",  "hits",	 "hit_bytes", "seeks",	"fills",
@@ -73,6 +74,7 @@ static uint32_t take(const struct pw_segment *s)
 
 		if (pw_load_relaxed(&slot->owner) || !pw_cas(&slot->owner, &none, pid))
 			continue;
+		PW_POINT("attach.slot");
 		for (int k = 0; k < PW_S_COUNT; k++)
 			pw_store_relaxed(&pw_stat_of(slot)[k], 0);
 		pw_store_relaxed(&slot->shrink, 0);
@@ -159,6 +161,7 @@ unsigned pw_stat_sweep(const struct pw_segment *s)
 		if (pw_sys->kill((int)pid, 0) != -ESRCH ||
 		    !pw_cas(&slot->owner, &pid, UINT32_MAX))
 			continue;
+		PW_POINT("sweep.claimed");
 		for (int k = PW_S_HITS; k < PW_S_COUNT; k++)
 			pw_add_relaxed(&s->head->past[k],
 				       pw_load_relaxed(&pw_stat_of(slot)[k]));
@@ -191,6 +194,7 @@ void pw_stat_leave(bool for_good)
 
 		if (more)
 			pw_add_relaxed(&s->head->past[i], more);
+		PW_POINT("stats.leaving");
 	}
 	pw_store_relaxed(&slot_no, for_good ? UINT32_MAX : 0);
 	/* Only if it still is ours: in a damaged segment it may be anyone's. */

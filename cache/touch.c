@@ -6,6 +6,7 @@
 
 #include "cache/costs.h"
 #include "cache/page.h"
+#include "cache/points.h"
 #include "cache/stats.h"
 #include "cache/window.h"
 
@@ -88,15 +89,17 @@ static bool fill(struct pw_window *w, uint64_t cp)
 	uint64_t known = pw_load_relaxed(&w->known);
 	uint64_t off = cp << PW_CP_SHIFT;
 	size_t len;
+	bool in;
 
 	if (off >= known)
 		return false;
 	len = pw_min_u64(PW_CP, known - off);
 	/* Populating what is there costs more than touching it. Where it is not, populating
 	 * waits for it, and answers with an error where a load would be SIGBUS. */
-	return resident(w->base + off, len) ||
-	       !pw_sys->madvise(w->base + off, pw_round_up(len, PW_PAGE),
-				MADV_POPULATE_READ);
+	in = resident(w->base + off, len);
+	PW_POINT("page.filling");
+	return in || !pw_sys->madvise(w->base + off, pw_round_up(len, PW_PAGE),
+				      MADV_POPULATE_READ);
 }
 
 static void touch(struct pw_window *w, int fd, uint64_t cp, bool sequential)
