@@ -60,8 +60,9 @@ void pw_earn_sought(struct pw_handle *h, uint64_t to)
 
 bool pw_earn_seek(struct pw_handle *h, int fd)
 {
-	return pw_load_relaxed(&h->seeks) >= SEEKS_FIRST && may_adopt(h) &&
-	       qualified(h, fd);
+	return (pw_load_relaxed(&h->seeks) >= SEEKS_FIRST ||
+		pw_window_is_open(&h->win)) &&
+	       may_adopt(h) && qualified(h, fd);
 }
 
 void pw_earn_returned(struct pw_handle *h)
@@ -147,6 +148,13 @@ static bool informed(struct pw_handle *h)
 	return true;
 }
 
+/* The window has been paid for; what else is known of this reader is for the next one. */
+static void adopt_again(struct pw_handle *h, int fd)
+{
+	if (may_adopt(h) && pw_me.serving)
+		pw_pos_adopt(h, fd);
+}
+
 void pw_earn_batch(struct pw_handle *h, int fd)
 {
 	uint64_t bytes = pw_load_relaxed(&h->batch);
@@ -156,6 +164,10 @@ void pw_earn_batch(struct pw_handle *h, int fd)
 
 	pw_store_relaxed(&h->batch, 0);
 	pw_store_relaxed(&h->moved, 0);
+	if (pw_window_is_open(&h->win)) {
+		adopt_again(h, fd);
+		return;
+	}
 	if (!may_adopt(h) || !pw_me.serving ||
 	    (pw_load_relaxed(&h->flags) & PW_H_NO_WINDOW))
 		return;

@@ -4,7 +4,7 @@
  * on a handle's behalf before its calls have cost more than the asking will:
  *
  *  - seeks earn the position: it is adopted after SEEKS_FIRST of them, at the price of an
- *    fstat, and of an lseek when it goes back;
+ *    fstat, and of an lseek when it goes back; where there is a window, at once;
  *  - reads earn a window, and the position with it, when they have cost as much more than
  *    hits would have as mapping costs (costs.h). Reads are looked at in batches.
  *
@@ -22,7 +22,8 @@
 
 /*
  * A read of `got` bytes was made by the kernel at the kernel's position. True: a batch is
- * full, call pw_earn_batch() when the call has been counted out.
+ * full, or there is a window that only lacks the position; call pw_earn_batch() when the
+ * call has been counted out.
  */
 static inline bool pw_earn_kernels(struct pw_handle *h, uint64_t got)
 {
@@ -31,10 +32,10 @@ static inline bool pw_earn_kernels(struct pw_handle *h, uint64_t got)
 	pw_store_relaxed(&h->calls, calls);
 	pw_store_relaxed(&h->batch, pw_load_relaxed(&h->batch) + got);
 	pw_store_relaxed(&h->next_off, pw_load_relaxed(&h->next_off) + got);
-	return calls % PW_EARN_BATCH == 0;
+	return calls % PW_EARN_BATCH == 0 || pw_window_is_open(&h->win);
 }
 
-/* May adopt the position and open a window. */
+/* May adopt the position, and open a window if there is none. */
 void pw_earn_batch(struct pw_handle *h, int fd);
 
 /* The kernel sought to `to` for us. */

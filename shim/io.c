@@ -265,6 +265,18 @@ static off_t seek_kernels(struct pw_held *x, int fd, off_t off, int whence)
 	return to;
 }
 
+/* Where a seek from OURS at p leads, if memory may answer it; else -1. */
+static off_t seek_target(const struct pw_handle *h, uint64_t p, off_t off, int whence)
+{
+	uint64_t to = (uint64_t)off;
+
+	if (whence == SEEK_CUR)
+		to += pw_pos_value(p); /* < 0 or wrapped: too large */
+	else if (whence != SEEK_SET)
+		return -1;
+	return to <= pw_load_relaxed(&h->size) ? (off_t)to : -1;
+}
+
 off_t pw_lseek_slow(int fd, off_t off, int whence)
 {
 	struct pw_held x;
@@ -287,9 +299,15 @@ off_t pw_lseek_slow(int fd, off_t off, int whence)
 						      whence); /* like any other */
 			}
 		}
-		if (!pw_pos_ours(p) || whence != SEEK_END)
+		if (!pw_pos_ours(p))
 			return seek_kernels(&x, fd, off, whence);
-		to = seek_end(x.h, fd, off);
+		/* Another thread moved it first: once more, from where it is now. */
+		to = seek_target(x.h, p, off, whence);
+		if (to < 0) {
+			if (whence != SEEK_END)
+				return seek_kernels(&x, fd, off, whence);
+			to = seek_end(x.h, fd, off);
+		}
 		if (to < 0) {
 			pw_release(&x);
 			return to;

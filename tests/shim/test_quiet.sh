@@ -29,12 +29,13 @@ verdict() {
 head -c 300000 /dev/urandom | tr '\000' '\001' >"$shm/data"
 cd "$work"
 
-# calls LOG WHICH: how many calls the log has between the marks, and between which marks
+# calls LOG WHICH: how many calls the log has between the marks, and between which marks;
+# calls of the thread that makes the marks, for another may still be on its way to sleep
 calls() {
 	awk -v from="\"begin $2\"" -v to="\"end $2\"" '
 		index($0, to) { ends++; on = 0 }
-		on { n++ }
-		index($0, from) { begins++; on = 1 }
+		on && $1 == thread && !/^[0-9]+ +<\.\.\. write resumed>/ { n++ }
+		index($0, from) { begins++; on = 1; thread = $1 }
 		END { print n + 0, "calls in", begins + 0, "to", ends + 0 }' "$1"
 }
 

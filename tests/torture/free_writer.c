@@ -4,9 +4,10 @@
  * so in shared memory, so that readers can tell what some moment explains.
  *
  * One way (--one-way), nothing is written while readers run: a truncation is the
- * only change in flight, and the file grows back while no reader reads. Then a
- * read served by the witness rule shows no zeros at all, and on a file system
- * whose own reads exclude truncation (XFS) neither do reads by the kernel.
+ * only change in flight, and the file grows back while no reader reads. Then zeros
+ * can only be those of a truncation under way, seen between the zeroing of the
+ * first byte copied and that of the witness; on a file system whose own reads
+ * exclude truncation (XFS) reads by the kernel show none.
  */
 #include "exact.h"
 #include "free_word.h"
