@@ -335,7 +335,7 @@ void pw_do_POPEN(const struct pw_step *s)
 	char cmd[400];
 	size_t n;
 	FILE *f;
-	int fd = pw_fd(s->arg[0]), ret;
+	int fd = pw_fd(s->arg[0]), ret, opened, reading;
 
 	if (s->arg[1] == PW_SH_WRITE) {
 		if (fd < 0 || fd > 9) {
@@ -352,10 +352,15 @@ void pw_do_POPEN(const struct pw_step *s)
 		if (!shell_command(cmd, sizeof(cmd), s, false))
 			return;
 		f = PW_CALL(popen(cmd, "r"));
+		opened = pw_err;
+		n = f ? PW_CALL(fread(buf, 1, sizeof(buf), f)) : 0;
+		/* Not before: the child has its own to say, and is done only now. */
+		reading = pw_err;
+		pw_err = opened;
 		pw_said(s, f ? 0 : -1, "popen");
+		pw_err = reading;
 		if (!f)
 			return;
-		n = PW_CALL(fread(buf, 1, sizeof(buf), f));
 		pw_said(s, n, "h=%08x", (unsigned int)pw_hash(buf, n));
 	}
 	/* Whether a pipe that nobody reads has been closed yet is a matter of luck. */
