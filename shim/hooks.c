@@ -58,6 +58,13 @@ static void hook_share_all(const long *a)
 	pw_share_all();
 }
 
+/* _Fork, or clone in its image. */
+static void hook_fork(const long *a)
+{
+	pw_hooks_forking();
+	hook_share_all(a);
+}
+
 static void hook_exec(const long *a)
 {
 	hook_share_all(a);
@@ -116,7 +123,7 @@ static void hook_clone(const long *a)
 	if (a[2] & (CLONE_VM | CLONE_FILES))
 		pw_step_aside();
 	else
-		hook_share_all(a);
+		hook_fork(a);
 }
 
 static void hook_unshare(const long *a)
@@ -292,18 +299,20 @@ static void hook_syscall(const long *a)
 		hook_sendmsg(arg);
 		break;
 	case SYS_sendmmsg:
-	case SYS_fork:
 	case SYS_vfork:
 	case SYS_execve:
 	case SYS_execveat:
 	case SYS_pidfd_getfd:
 		hook_share_all(arg);
 		break;
+	case SYS_fork:
+		hook_fork(arg);
+		break;
 	case SYS_clone:
 		if (arg[0] & (CLONE_VM | CLONE_FILES))
 			pw_step_aside();
 		else
-			hook_share_all(arg);
+			hook_fork(arg);
 		break;
 	case SYS_clone3: /* the flags lie behind a pointer */
 	case SYS_io_uring_setup:
@@ -389,9 +398,25 @@ static struct thunk thunks[] = {
 #include "shim/symbols.def"
 };
 
+/* A name this libc lacks cannot have been called through it. */
+static long nowhere(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+static void resolve(struct thunk *t)
+{
+	void *to;
+
+	if (pw_load_relaxed(&t->to))
+		return;
+	to = pw_real_lookup(t->name, t->version);
+	pw_store_relaxed(&t->to, to ? to : (void *)nowhere);
+}
+
 /*
- * What a handler, or the child of a threaded program's clone, may call: dlsym takes a lock
- * that somebody else may hold there.
+ * What a handler may call: dlsym takes a lock, which somebody else may hold there.
  */
 void pw_hooks_start(void)
 {
@@ -402,14 +427,19 @@ void pw_hooks_start(void)
 	for (size_t i = 0; i < sizeof(thunks) / sizeof(thunks[0]); i++)
 		for (size_t k = 0; k < sizeof(early) / sizeof(early[0]); k++)
 			if (!strcmp(thunks[i].name, early[k]))
-				thunks[i].to = pw_real_lookup(early[k], NULL);
+				resolve(&thunks[i]);
 }
 
-/* A name this libc lacks cannot have been called through it. */
-static long nowhere(void)
+void pw_hooks_forking(void)
 {
-	errno = ENOSYS;
-	return -1;
+	static uint32_t done;
+
+	if (pw_single_threaded() || pw_load_relaxed(&done) || pw_me.vforked)
+		return;
+	pw_real_rest();
+	for (size_t i = 0; i < sizeof(thunks) / sizeof(thunks[0]); i++)
+		resolve(&thunks[i]);
+	pw_store_relaxed(&done, 1);
 }
 
 void *pw_thunk_enter(unsigned no, const long *args)
@@ -420,11 +450,7 @@ void *pw_thunk_enter(unsigned no, const long *args)
 	if (pw_unlikely(pw_me.unsettled))
 		pw_thread_settle();
 	t->hook(args);
-	if (!pw_load_relaxed(&t->to)) {
-		void *to = pw_real_lookup(t->name, t->version);
-
-		pw_store_relaxed(&t->to, to ? to : (void *)nowhere);
-	}
+	resolve(t);
 	errno = saved;
 	return pw_load_relaxed(&t->to);
 }

@@ -99,6 +99,7 @@ static void fork_prepare(void)
 	pw_me.forking = pw_alive() && !pw_me.vforked;
 	if (!pw_me.forking)
 		return;
+	pw_hooks_forking();
 	pw_thread_settle();
 	pw_gate_raise();
 	pw_share_all();

@@ -66,6 +66,12 @@ void pw_real_start(void)
 		pw_real_find(early[i]);
 }
 
+void pw_real_rest(void)
+{
+	for (unsigned n = 0; n < PW_N_COUNT; n++)
+		pw_real_find(n);
+}
+
 bool pw_real_is_libc(void)
 {
 	static const enum pw_name watched[] = {PW_N_read, PW_N_lseek, PW_N_open,

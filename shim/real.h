@@ -1,7 +1,7 @@
 /*
  * real.h - the next definition of each name we export: libc's, normally. Pointers are
  * found with dlsym, the ones a signal handler may need at start-up, the others when first
- * used.
+ * used, or before a process with several threads forks.
  */
 #ifndef PW_SHIM_REAL_H
 #define PW_SHIM_REAL_H
@@ -41,6 +41,9 @@ void *pw_real_lookup(const char *name, const char *version);
 
 /* At start-up: the names that may be needed where dlsym must not be called. */
 void pw_real_start(void);
+
+/* All the others, before other threads' locks come to be held for ever (hooks.h). */
+void pw_real_rest(void);
 
 /*
  * Is libc's own definition the next one for read, open, lseek and close? If another

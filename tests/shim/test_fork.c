@@ -1,4 +1,5 @@
 /* test_fork.c - processes that come to share a position: fork in its several forms. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -379,6 +380,50 @@ static void spawn_then_end(void)
 	say_pos(c);
 }
 
+/* ---- another thread is in the loader ---- */
+
+static void *load_on(void *arg)
+{
+	for (;;) {
+		void *h = dlopen("libm.so.6", RTLD_NOW);
+
+		if (h)
+			dlclose(h);
+	}
+	return arg;
+}
+
+/* The loader's lock is held for ever in a child forked meanwhile: names that the parent never
+ * called must not be looked up there. */
+static void among_loads(void)
+{
+	int ended = 0;
+	pthread_t t;
+
+	NEED(!pthread_create(&t, NULL, load_on, NULL));
+	for (int i = 0; i < 60; i++) {
+		pid_t pid = _Fork();
+		int status = -1;
+
+		NEED(pid >= 0);
+		if (!pid) {
+			signal(SIGALRM, SIG_DFL);
+			alarm(2);
+			closefrom(900);
+			mprotect(NULL, 0, PROT_NONE);
+			lockf(900, F_TEST, 0);
+			madvise(NULL, 0, MADV_NORMAL);
+			raw1(SYS_exit_group, 0);
+		}
+		NEED(waitpid(pid, &status, 0) == pid);
+		ended += status == 0;
+		if (status)
+			break;
+	}
+	say("%d ended", ended);
+	raw1(SYS_exit_group, 0);
+}
+
 static const struct self_case cases[] = {
 	{"fork-in-turn", two_sides, SELF_BOTH},
 	{"fork-generations", generations, SELF_BOTH},
@@ -388,6 +433,7 @@ static const struct self_case cases[] = {
 	{"raw-fork-then-fork", raw_then_fork, SELF_OURS},
 	{"raw-fork-reopen-then-fork", raw_reopen_then_fork, SELF_OURS},
 	{"_Fork", fork_raw_fork, SELF_BOTH},
+	{"_Fork-among-loads", among_loads, SELF_BOTH},
 	{"spawn-then-fork", spawn_then_fork, SELF_BOTH},
 	{"spawn-then-thread-ends", spawn_then_end, SELF_BOTH},
 };
