@@ -5,7 +5,7 @@
 #	make demo		the examples; the same
 #	make install		PREFIX=/usr/local DESTDIR=
 #	make lint check-layers check-symbols format clean
-#	make torture fuzz bench bench-full
+#	make torture fuzz suites bench bench-full
 #
 # V=1 shows the commands, CC=clang changes the compiler, B=folder builds elsewhere.
 
@@ -283,11 +283,13 @@ check-symbols: all
 format:
 	$(Q)clang-format -i $$(tests/gates/_sources)
 
-.PHONY: torture fuzz bench bench-full
+.PHONY: torture fuzz suites bench bench-full
 torture: all test-programs
 	@tests/torture/_long
 fuzz: all test-programs
 	@tests/diff/_fuzz
+suites: all
+	@tests/suites/run
 bench: all
 	@tests/bench/run
 bench-full: all
