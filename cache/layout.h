@@ -24,7 +24,9 @@
 struct pw_shm_slot {
 	uint32_t owner; /* pid, 0: free */
 	uint32_t shrink;
-	uint64_t pidns; /* inode of the pid namespace in which owner means something */
+	uint64_t
+		pidns; /* inode of the pid namespace in which owner means something; 0: the
+			 * owner has not said yet, and nothing below is its own */
 	uint64_t pages; /* cache pages mapped now */
 	uint64_t windows;
 	uint64_t hits;
@@ -64,6 +66,10 @@ struct pw_shm_head {
 	/* This machine's costs in ns: 0 until measured (cache/costs.h). */
 	uint32_t cost_call, cost_touch, cost_map;
 	uint32_t cost_rounds; /* how often they were measured */
+	/* Written by whoever has tried out the kernel (cache/probe.h). The one word here that
+	 * could matter: an exact value, so that no stray bit makes a bad kernel good. */
+	uint32_t kernel;
+	uint32_t spare;
 	/* Sums of the processes that have ended. Added to atomically. */
 	uint64_t past[12];
 };
@@ -71,7 +77,7 @@ struct pw_shm_head {
 #define PW_HEAD_BYTES 4096u
 
 /* Sizes, places and the layout's own version in one number. */
-#define PW_LAYOUT_VERSION 1u
+#define PW_LAYOUT_VERSION 2u
 #define PW_ABI                                         \
 	(PW_LAYOUT_VERSION << 24 | PW_CP_SHIFT << 16 | \
 	 (uint32_t)(sizeof(struct pw_shm_slot) + sizeof(struct pw_shm_file)))

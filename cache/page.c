@@ -22,10 +22,21 @@ static uint32_t *word_of(const struct pw_segment *s, uint64_t id, uint64_t cp,
 }
 
 /*
+ * The lock is taken from its owner, who is dead or stopped or slow (nobody needs to know
+ * which: the kernel has its own lock on the page, this one is only good manners), and all who
+ * sleep there are woken.
+ */
+static void steal(uint32_t *word, uint32_t tag)
+{
+	uint32_t seen = pw_load_acquire(word);
+
+	if (pw_word_tag(seen) == tag && pw_word_try_steal(word, seen))
+		pw_futex_wake_all(word);
+}
+
+/*
  * Sleeps until the word is no longer locked by the one we saw. True: it is not. False: the
- * deadline passed; the lock was taken from its owner, who is dead or stopped or slow
- * (nobody needs to know which: the kernel has its own lock on the page, this one is only
- * good manners), and all who sleep there were woken.
+ * deadline passed, and the lock was stolen.
  */
 static bool wait_unlocked(uint32_t *word, uint32_t tag, int64_t deadline)
 {
@@ -39,9 +50,7 @@ static bool wait_unlocked(uint32_t *word, uint32_t tag, int64_t deadline)
 		/* The kernel compares again under its own lock: an unlock between our CAS
 		 * and the sleep changes the word, and the sleep does not begin. */
 		if (pw_futex_sleep(word, seen | PW_W_WAITERS, deadline)) {
-			seen = pw_load_acquire(word);
-			if (pw_word_tag(seen) == tag && pw_word_try_steal(word, seen))
-				pw_futex_wake_all(word);
+			steal(word, tag);
 			return false;
 		}
 	}
@@ -62,8 +71,12 @@ enum pw_page_state pw_page_begin(uint64_t id, uint64_t cp, bool wait)
 		if (seen & PW_W_UPTODATE)
 			return PW_PAGE_TOUCH;
 		if (seen & PW_W_LOCKED) {
-			if (!wait)
+			/* Where many were killed, each left a word locked: one deadline
+			 * is paid for all that are met after it. */
+			if (!wait) {
+				steal(word, tag);
 				return PW_PAGE_TOUCH;
+			}
 			pw_stat_add(PW_S_WAITS, 1);
 			if (wait_unlocked(word, tag,
 					  pw_sys->now_ns() + PW_PAGE_DEADLINE_NS))

@@ -21,7 +21,7 @@ enum pw_page_state {
 
 /*
  * First touch of cache page `cp` of file `id` by this process. May sleep while another
- * process brings the page in, unless `wait` is false.
+ * process brings the page in, unless `wait` is false: then its lock is taken from it at once.
  *
  * The caller holds no lock and no word: a thread never holds two.
  */

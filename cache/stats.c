@@ -53,13 +53,24 @@ static void name_slot(struct pw_shm_slot *s)
 
 /*
  * A pid means something only inside its pid namespace, so a slot names that as well, and
- * only a slot of one's own namespace is ever judged dead.
+ * only a slot of one's own namespace is ever judged dead; or one that names none: its owner
+ * was killed between taking it and saying so, or is there at this moment, in a namespace where
+ * we can't see it. That one goes on with a slot that may be another's, too: counts, no more.
  */
 static uint64_t pidns(void)
 {
 	struct stat st;
 
-	return pw_sys->stat("/proc/self/ns/pid", &st) ? 0 : st.st_ino;
+	return pw_sys->stat("/proc/self/ns/pid", &st) ? UINT64_MAX : st.st_ino;
+}
+
+/* The next one may be killed before it has named its namespace. */
+static void give_up(struct pw_shm_slot *slot, uint32_t owner)
+{
+	if (pw_load_relaxed(&slot->owner) != owner)
+		return;
+	pw_store_relaxed(&slot->pidns, 0);
+	pw_cas(&slot->owner, &owner, 0);
 }
 
 static uint32_t take(const struct pw_segment *s)
@@ -78,8 +89,9 @@ static uint32_t take(const struct pw_segment *s)
 		for (int k = 0; k < PW_S_COUNT; k++)
 			pw_store_relaxed(&pw_stat_of(slot)[k], 0);
 		pw_store_relaxed(&slot->shrink, 0);
-		pw_store_relaxed(&slot->pidns, pidns());
 		name_slot(slot);
+		/* Last: from now on what is there is ours (pairs with the sweeper's load). */
+		pw_store_release(&slot->pidns, pidns());
 		return at + 1;
 	}
 	return 0;
@@ -111,7 +123,7 @@ void pw_stat_publish(void)
 		if (!pw_cas(&slot_no, &none, no ? no : UINT32_MAX)) {
 			/* Another thread was quicker; ours goes back. */
 			if (no)
-				pw_store_release(&s->slots[no - 1].owner, 0);
+				give_up(&s->slots[no - 1], (uint32_t)getpid());
 		}
 		slot = my_slot();
 		if (!slot)
@@ -149,23 +161,27 @@ uint64_t pw_stat_total_pages(uint32_t *processes)
 
 unsigned pw_stat_sweep(const struct pw_segment *s)
 {
+	uint32_t me = (uint32_t)getpid();
 	uint64_t ns = pidns();
 	unsigned freed = 0;
 
 	for (uint32_t i = 0; i < PW_SLOTS; i++) {
 		struct pw_shm_slot *slot = &s->slots[i];
 		uint32_t pid = pw_load_relaxed(&slot->owner);
+		uint64_t in = pw_load_acquire(&slot->pidns);
+		bool no_pid = pid > INT32_MAX; /* only damage can have put it there */
 
-		if (!pid || pid > INT32_MAX || pw_load_relaxed(&slot->pidns) != ns)
+		if (!pid || (!no_pid && in && in != ns))
 			continue;
-		if (pw_sys->kill((int)pid, 0) != -ESRCH ||
-		    !pw_cas(&slot->owner, &pid, UINT32_MAX))
+		/* It is ours meanwhile: if we are killed the next one finds a dead owner. */
+		if ((!no_pid && pw_sys->kill((int)pid, 0) != -ESRCH) ||
+		    !pw_cas(&slot->owner, &pid, me))
 			continue;
 		PW_POINT("sweep.claimed");
-		for (int k = PW_S_HITS; k < PW_S_COUNT; k++)
+		for (int k = PW_S_HITS; !no_pid && in && k < PW_S_COUNT; k++)
 			pw_add_relaxed(&s->head->past[k],
 				       pw_load_relaxed(&pw_stat_of(slot)[k]));
-		pw_store_release(&slot->owner, 0);
+		give_up(slot, me);
 		freed++;
 	}
 	return freed;
@@ -199,7 +215,7 @@ void pw_stat_leave(bool for_good)
 	pw_store_relaxed(&slot_no, for_good ? UINT32_MAX : 0);
 	/* Only if it still is ours: in a damaged segment it may be anyone's. */
 	if (slot)
-		pw_cas(&slot->owner, &me, 0);
+		give_up(slot, me);
 }
 
 void pw_stat_fork_child(void)

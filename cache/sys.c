@@ -22,6 +22,11 @@ static long k_pread(int fd, void *buf, size_t n, int64_t off)
 	return pw_syscall4(SYS_pread64, fd, buf, n, off);
 }
 
+static long k_pwrite(int fd, const void *buf, size_t n, int64_t off)
+{
+	return pw_syscall4(SYS_pwrite64, fd, buf, n, off);
+}
+
 static long k_lseek(int fd, int64_t off, int whence)
 {
 	return pw_syscall3(SYS_lseek, fd, off, whence);
@@ -45,6 +50,16 @@ static long k_fstatfs(int fd, struct statfs *st)
 static long k_fallocate(int fd, int mode, int64_t off, int64_t len)
 {
 	return pw_syscall4(SYS_fallocate, fd, mode, off, len);
+}
+
+static long k_memfd(const char *name, unsigned flags)
+{
+	return pw_syscall2(SYS_memfd_create, name, flags);
+}
+
+static long k_ftruncate(int fd, int64_t size)
+{
+	return pw_syscall2(SYS_ftruncate, fd, size);
 }
 
 static long k_fchmod(int fd, unsigned mode)
@@ -157,11 +172,14 @@ const struct pw_sys pw_sys_kernel = {
 	.open = k_open,
 	.close = k_close,
 	.pread = k_pread,
+	.pwrite = k_pwrite,
 	.lseek = k_lseek,
 	.fstat = k_fstat,
 	.stat = k_stat,
 	.fstatfs = k_fstatfs,
 	.fallocate = k_fallocate,
+	.memfd = k_memfd,
+	.ftruncate = k_ftruncate,
 	.fchmod = k_fchmod,
 	.link_fd = k_link_fd,
 	.mmap = k_mmap,

@@ -18,11 +18,14 @@ struct pw_sys {
 	long (*open)(const char *path, int flags, unsigned mode);
 	long (*close)(int fd);
 	long (*pread)(int fd, void *buf, size_t n, int64_t off);
+	long (*pwrite)(int fd, const void *buf, size_t n, int64_t off);
 	long (*lseek)(int fd, int64_t off, int whence);
 	long (*fstat)(int fd, struct stat *st);
 	long (*stat)(const char *path, struct stat *st);
 	long (*fstatfs)(int fd, struct statfs *st);
 	long (*fallocate)(int fd, int mode, int64_t off, int64_t len);
+	long (*memfd)(const char *name, unsigned flags);
+	long (*ftruncate)(int fd, int64_t size);
 	long (*fchmod)(int fd, unsigned mode);
 	long (*link_fd)(int fd, const char *path);
 	/* An address, or -errno in the same word. */

@@ -8,6 +8,7 @@
 
 #include "cache/file.h"
 #include "cache/points.h"
+#include "cache/probe.h"
 #include "cache/stats.h"
 
 #define WINDOWS_MAX 4096 /* of vm.max_map_count's 65530; the program needs the rest */
@@ -116,7 +117,7 @@ int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat
 	uint64_t windows[PW_S_COUNT];
 	int err;
 
-	if (!allowed())
+	if (!allowed() || !pw_probe_kernel())
 		return -EPERM;
 	pw_stat_own(windows);
 	if (windows[PW_S_WINDOWS] >= WINDOWS_MAX)

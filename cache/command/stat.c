@@ -67,7 +67,8 @@ static enum pw_state state_of(uint32_t pid, uint64_t pidns)
 
 	if (pid > INT32_MAX)
 		return PW_DAMAGED;
-	if (stat("/proc/self/ns/pid", &st) || st.st_ino != pidns)
+	/* 0: not said yet, or it was killed before it could. */
+	if (pidns && (stat("/proc/self/ns/pid", &st) || st.st_ino != pidns))
 		return PW_ELSEWHERE;
 	return kill((pid_t)pid, 0) && errno == ESRCH ? PW_GONE : PW_ALIVE;
 }

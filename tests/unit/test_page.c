@@ -121,8 +121,6 @@ UNIT_TEST(page, first_fills_later_ones_touch)
 {
 	segment();
 	cr_assert_eq(pw_page_begin(ID, CP, true), PW_PAGE_MINE);
-	cr_assert_eq(pw_page_begin(ID, CP, false), PW_PAGE_TOUCH,
-		     "who will not wait goes on");
 	pw_page_end(ID, CP, true);
 	cr_assert_eq(pw_page_begin(ID, CP, true), PW_PAGE_TOUCH);
 	cr_assert_eq(pw_page_begin(ID, CP + 1, true), PW_PAGE_MINE, "another page");
@@ -275,6 +273,26 @@ UNIT_TEST(page, owner_killed)
 	cr_assert_eq(pw_page_begin(ID, CP, true), PW_PAGE_MINE, "the word serves again");
 	pw_page_end(ID, CP, true);
 	cr_assert_eq(pw_page_begin(ID, CP, true), PW_PAGE_TOUCH);
+}
+
+/* Of many pages whose owners died one is paid for; the others' words are put right as well. */
+UNIT_TEST(page, who_has_waited_once_frees_at_once)
+{
+	uint32_t tag;
+	uint32_t *word = find_word(&tag);
+
+	cr_assert_eq(pw_page_begin(ID, CP, true), PW_PAGE_MINE);
+	pid_t other = unit_fork(wait_patiently, (void *)0);
+
+	unit_until(&unit_word[0], 1);
+	cr_assert_eq(pw_page_begin(ID, CP, false), PW_PAGE_TOUCH);
+	cr_assert_eq(unit_count(U_FUTEX_WAIT), 0u);
+	cr_assert_eq(*word, pw_word_make(tag, 0));
+	unit_join(other);
+	/* Another page's is left to those who read that one. */
+	*word = pw_word_make(tag ^ 1, PW_W_LOCKED);
+	cr_assert_eq(pw_page_begin(ID, CP, false), PW_PAGE_TOUCH);
+	cr_assert_eq(*word, pw_word_make(tag ^ 1, PW_W_LOCKED));
 }
 
 /* The word is unlocked, but the one who should wake is no more. */

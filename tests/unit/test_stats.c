@@ -235,25 +235,83 @@ UNIT_TEST(stats, sweep)
 	s->slots[0].owner = (uint32_t)getpid();
 	s->slots[1].owner = 1;
 	s->slots[2].pidns = ns + 1;
-	s->slots[3].pidns = 0;
-	s->slots[4].owner = UINT32_MAX; /* kill(-1) would ask everybody */
-	s->slots[5].owner = (uint32_t)INT32_MAX + 1;
+	kept = 3;
+	/* No pids, and kill(-1) would ask everybody: only damage can have left them. */
+	s->slots[3].owner = UINT32_MAX;
+	s->slots[4].owner = (uint32_t)INT32_MAX + 1;
+	/* Its owner had not come to writing there: the counts are another's. */
+	s->slots[5].pidns = 0;
 	s->slots[6].owner = 0;
-	kept = 6;
 	cr_assert_eq(pw_stat_sweep(s), PW_SLOTS - kept - 1);
-	for (uint32_t i = kept + 1; i < PW_SLOTS; i++)
+	for (uint32_t i = 7; i < PW_SLOTS; i++)
 		sum += 1000 + i;
 	cr_assert_eq(s->head->past[PW_S_FILLS], sum, "what the dead counted is not lost");
 	cr_assert_eq(s->head->past[PW_S_PAGES], 0u);
 	cr_assert_eq(s->slots[0].owner, (uint32_t)getpid());
 	cr_assert_eq(s->slots[1].owner, 1u);
 	cr_assert_eq(s->slots[2].owner, dead);
-	cr_assert_eq(s->slots[3].owner, dead);
-	cr_assert_eq(s->slots[4].owner, UINT32_MAX);
-	cr_assert_eq(s->slots[5].owner, (uint32_t)INT32_MAX + 1);
-	for (uint32_t i = 6; i < PW_SLOTS; i++)
+	for (uint32_t i = kept; i < PW_SLOTS; i++)
 		CHECK(s->slots[i].owner == 0);
 	cr_assert_eq(pw_stat_sweep(s), 0u);
+}
+
+static void die_at(const char *point, void (*doing)(void *arg))
+{
+	int status;
+	pid_t child;
+
+	setenv("PAGEWELL_POINT", point, 1);
+	child = unit_fork(doing, NULL);
+	unsetenv("PAGEWELL_POINT");
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "%#x",
+		  (unsigned)status);
+}
+
+static void take_one(void *arg)
+{
+	(void)arg;
+	pw_stat_fork_child();
+	pw_stat_publish();
+}
+
+/* What it held before the dead one took it was somebody else's, who has handed it in. */
+UNIT_TEST(stats, killed_with_a_slot_just_taken)
+{
+	const struct pw_segment *s = segment();
+
+	pw_stat_publish();
+	pw_stat_add(PW_S_FILLS, 5);
+	pw_stat_publish();
+	pw_stat_leave(false);
+	cr_assert_eq(s->head->past[PW_S_FILLS], 5u);
+	for (uint32_t i = 0; i < PW_SLOTS; i++)
+		CHECK(s->slots[i].pidns == 0);
+	fill(s, 0, 0);
+	die_at("attach.slot:9", take_one);
+	cr_assert_eq(pw_stat_sweep(s), 1u);
+	for (uint32_t i = 0; i < PW_SLOTS; i++)
+		CHECK(s->slots[i].owner == 0);
+	cr_assert_eq(s->head->past[PW_S_FILLS], 5u);
+}
+
+static void sweep_it(void *arg)
+{
+	(void)arg;
+	pw_stat_sweep(pw_segment_peek());
+}
+
+UNIT_TEST(stats, killed_while_sweeping)
+{
+	const struct pw_segment *s = segment();
+
+	s->slots[9].owner = (uint32_t)dead_pid();
+	s->slots[9].pidns = my_pidns();
+	die_at("sweep.claimed:9", sweep_it);
+	cr_assert_neq(s->slots[9].owner, 0u);
+	cr_assert_eq(pw_stat_sweep(s), 1u);
+	cr_assert_eq(s->slots[9].owner, 0u);
+	cr_assert_eq(s->slots[9].pidns, 0u);
 }
 
 static long not_permitted(int pid, int sig)

@@ -1,0 +1,196 @@
+/* crew.c - see crew.h: starting members, waiting for them, their notes. */
+#include "crew.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NOTES_FD 100
+#define LATE_MS 10000
+
+struct crew *crew;
+struct member *me;
+
+uint64_t crew_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+void crew_nap_ms(unsigned ms)
+{
+	struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
+
+	while (nanosleep(&t, &t) && errno == EINTR)
+		;
+}
+
+static struct crew *map_notes(void)
+{
+	void *at = mmap(NULL, sizeof(struct crew), PROT_READ | PROT_WRITE, MAP_SHARED,
+			NOTES_FD, 0);
+
+	if (at == MAP_FAILED) {
+		perror("crew: notes");
+		exit(2);
+	}
+	return at;
+}
+
+struct crew *crew_make(void)
+{
+	int fd = memfd_create("crew", 0);
+
+	if (fd < 0 || ftruncate(fd, sizeof(struct crew)) || dup2(fd, NOTES_FD) < 0) {
+		perror("crew: memfd");
+		exit(2);
+	}
+	close(fd);
+	crew = map_notes();
+	return crew;
+}
+
+static void set(const char *name, const char *value)
+{
+	if (value)
+		setenv(name, value, 1);
+	else
+		unsetenv(name);
+}
+
+pid_t crew_start(const struct crew_env *env, const char *role, int index,
+		 const char *const *args)
+{
+	struct rlimit no_core = {0, 0};
+	const char *argv[16] = {"/proc/self/exe", role};
+	pid_t parent = getpid();
+	char number[12];
+	int n = 3;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(2);
+	setrlimit(RLIMIT_CORE, &no_core);
+	set("LD_PRELOAD", env->lib);
+	set("PAGEWELL_POINT", env->point);
+	set("PAGEWELL_SIZE", env->size);
+	set("PAGEWELL_REPORT", env->report);
+	snprintf(number, sizeof(number), "%d", index);
+	argv[2] = number;
+	while (args && *args && n < 15)
+		argv[n++] = *args++;
+	execv(argv[0], (char *const *)argv);
+	_exit(2);
+}
+
+enum crew_end crew_await(pid_t pid)
+{
+	int status;
+
+	for (int ms = 0; ms < LATE_MS; ms++) {
+		pid_t got = waitpid(pid, &status, WNOHANG | WUNTRACED);
+
+		if (!got) {
+			crew_nap_ms(1);
+			continue;
+		}
+		if (got == pid && WIFSTOPPED(status))
+			return CREW_STOPPED;
+		if (got == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+			return CREW_KILLED;
+		return got == pid && WIFEXITED(status) && !WEXITSTATUS(status)
+			       ? CREW_WELL
+			       : CREW_BADLY;
+	}
+	return CREW_LATE;
+}
+
+void crew_join(const char *index)
+{
+	crew = map_notes();
+	me = &crew->member[atoi(index)];
+}
+
+void crew_wrong(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (atomic_fetch_add(&me->wrongs, 1))
+		return;
+	va_start(ap, fmt);
+	vsnprintf(me->wrong, sizeof(me->wrong), fmt, ap);
+	va_end(ap);
+}
+
+/* ---- calls that are timed -------------------------------------------------------------- */
+
+struct span {
+	uint64_t began, stopped;
+};
+
+static struct span begin(void)
+{
+	uint64_t stopped = atomic_load(&me->stopped_ns);
+
+	return (struct span){crew_now(), stopped};
+}
+
+static void end(struct span s)
+{
+	uint64_t took = crew_now() - s.began;
+	uint64_t stopped = atomic_load(&me->stopped_ns) - s.stopped;
+	uint64_t worst = atomic_load_explicit(&me->worst_ns, memory_order_relaxed);
+
+	took = took > stopped ? took - stopped : 0;
+	while (took > worst && !atomic_compare_exchange_weak(&me->worst_ns, &worst, took))
+		;
+}
+
+#define TIMED(type, call)        \
+	struct span s = begin(); \
+	type ret = call;         \
+	int saved = errno;       \
+                                 \
+	end(s);                  \
+	errno = saved;           \
+	return ret
+
+ssize_t timed_read(int fd, void *buf, size_t n)
+{
+	TIMED(ssize_t, read(fd, buf, n));
+}
+
+ssize_t timed_pread(int fd, void *buf, size_t n, off_t off)
+{
+	TIMED(ssize_t, pread(fd, buf, n, off));
+}
+
+off_t timed_lseek(int fd, off_t off, int whence)
+{
+	TIMED(off_t, lseek(fd, off, whence));
+}
+
+int timed_open(const char *path, int flags)
+{
+	TIMED(int, open(path, flags));
+}
+
+int timed_close(int fd)
+{
+	TIMED(int, close(fd));
+}
