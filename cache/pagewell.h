@@ -26,6 +26,7 @@
 #include "cache/hit.h"
 #include "cache/place.h"
 #include "cache/points.h"
+#include "cache/probe.h"
 #include "cache/reclaim.h"
 #include "cache/segment.h"
 #include "cache/stats.h"
