@@ -17,28 +17,36 @@
 struct place {
 	const char *name;
 	uint32_t magic;
+	bool fixed;  /* made whole, and never written to */
 	bool served; /* written by pw_place_configure() alone, before any reader */
 };
 
 static struct place places[] = {
-	{"ext4", EXT4_SUPER_MAGIC, true}, /* ext2 and ext3 have the same number */
-	{"btrfs", BTRFS_SUPER_MAGIC, true},
-	{"tmpfs", TMPFS_MAGIC, true},
-	{"squashfs", SQUASHFS_MAGIC, true},
-	{"erofs", EROFS_SUPER_MAGIC_V1, true},
-	{"xfs", 0x58465342, false}, /* its reads exclude writers, ours do not */
-	{"overlay", OVERLAYFS_SUPER_MAGIC,
-	 false}, /* a mapping stays with the lower file */
-	{"f2fs", F2FS_SUPER_MAGIC, false},
+	/* ext2 and ext3 have the same number */
+	{"ext4", EXT4_SUPER_MAGIC, .served = true},
+	{"btrfs", BTRFS_SUPER_MAGIC, .served = true},
+	{"tmpfs", TMPFS_MAGIC, .served = true},
+	{"squashfs", SQUASHFS_MAGIC, .served = true, .fixed = true},
+	{"erofs", EROFS_SUPER_MAGIC_V1, .served = true, .fixed = true},
+	/* its reads exclude writers, ours do not */
+	{"xfs", 0x58465342, .served = false},
+	/* a mapping stays with the lower file */
+	{"overlay", OVERLAYFS_SUPER_MAGIC, .served = false},
+	{"f2fs", F2FS_SUPER_MAGIC, .served = false},
 };
 
 #define PLACES (sizeof(places) / sizeof(places[0]))
 
 /*
- * Device to verdict, direct-mapped: dev << 1 | served, 0: empty. dev_t of the kernel has
- * 32 bits in use (st_dev is 64 wide, but from new_encode_dev), so nothing is cut off.
+ * Device to verdict, direct-mapped; 0: empty. dev_t of the kernel has 32 bits in use (st_dev
+ * is 64 wide, but from new_encode_dev), so nothing is cut off.
  */
 static uint64_t verdicts[32];
+
+static uint64_t verdict(dev_t dev, bool served, bool fixed)
+{
+	return (uint64_t)dev << 2 | (uint64_t)fixed << 1 | served;
+}
 
 const char *pw_place_names(void)
 {
@@ -73,12 +81,25 @@ int pw_place_configure(const char *spec)
 	return err ? err : configure(spec, true);
 }
 
-static bool judge(uint32_t magic)
+static const struct place *find(uint32_t magic)
 {
 	for (size_t i = 0; i < PLACES; i++)
 		if (places[i].magic == magic)
-			return places[i].served;
-	return false;
+			return &places[i];
+	return NULL;
+}
+
+bool pw_place_listed(int fd)
+{
+	struct statfs fs;
+
+	return !pw_sys->fstatfs(fd, &fs) && find((uint32_t)fs.f_type);
+}
+
+bool pw_place_fixed(const struct stat *st)
+{
+	return pw_load_relaxed(&verdicts[pw_mix(st->st_dev) % 32]) ==
+	       verdict(st->st_dev, true, true);
 }
 
 /* 1 served, 0 not. Devices are told apart by number; a number reused for another file
@@ -89,17 +110,19 @@ static bool judge(uint32_t magic)
 bool pw_place_served(int fd, const struct stat *st)
 {
 	uint64_t *v = &verdicts[pw_mix(st->st_dev) % 32];
+	const struct place *p;
 	struct statfs fs;
 	bool served;
 
 	if (!S_ISREG(st->st_mode) || st->st_size <= 0 || st->st_size >= (int64_t)1 << 47)
 		return false;
-	if (pw_load_relaxed(v) == (uint64_t)st->st_dev << 1)
+	if (pw_load_relaxed(v) == verdict(st->st_dev, false, false))
 		return false;
 	if (pw_sys->fstatfs(fd, &fs))
 		return false;
-	served = judge((uint32_t)fs.f_type);
-	pw_store_relaxed(v, (uint64_t)st->st_dev << 1 | served);
+	p = find((uint32_t)fs.f_type);
+	served = p && p->served;
+	pw_store_relaxed(v, verdict(st->st_dev, served, served && p->fixed));
 	if (served && (uint32_t)fs.f_type == TMPFS_MAGIC)
 		return st->st_nlink && st->st_blocks * 512 >= st->st_size;
 	return served;

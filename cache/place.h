@@ -24,4 +24,14 @@ const char *pw_place_names(void);
  */
 bool pw_place_served(int fd, const struct stat *st);
 
+/*
+ * Is its file system one of those that pw_place_served() knows? What was refused there was
+ * refused for a reason of its own. False too if the kernel won't say.
+ */
+bool pw_place_listed(int fd);
+
+/* Can no process change the files of that device: a file system that is only ever written
+ * whole? What was last seen by pw_place_served(); false if that is not known any more. */
+bool pw_place_fixed(const struct stat *st);
+
 #endif

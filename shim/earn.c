@@ -8,6 +8,7 @@
 #include "shim/pos.h"
 #include "shim/signals.h"
 #include "shim/thread.h"
+#include "shim/trust.h"
 
 /* Adopting costs two calls; this many will have been made by then, and if the file is closed
  * at once that was a part in sixteen. */
@@ -21,13 +22,13 @@ static void look(struct pw_handle *h, int fd)
 {
 	struct stat st;
 
-	if (pw_sys->fstat(fd, &st) || !pw_place_served(fd, &st)) {
+	if (pw_sys->fstat(fd, &st) || !pw_file_served(fd, &st)) {
 		pw_or_acq_rel(&h->flags, PW_H_NEVER);
 		return;
 	}
 	pw_store_relaxed(&h->win.id, pw_file_id(&st));
 	pw_store_relaxed(&h->size, (uint64_t)st.st_size);
-	pw_or_acq_rel(&h->flags, PW_H_QUALIFIED);
+	pw_or_acq_rel(&h->flags, PW_H_QUALIFIED | (pw_place_fixed(&st) ? PW_H_FIXED : 0));
 }
 
 /* Is the file one to be served? Looks, the first time. */
@@ -84,7 +85,7 @@ static void open_window(struct pw_handle *h, int fd)
 	if (!pw_me.serving)
 		return;
 	pw_sys->block_signals(&saved);
-	if (!pw_sys->fstat(fd, &st) && pw_place_served(fd, &st) && pw_guard_install())
+	if (!pw_sys->fstat(fd, &st) && pw_file_served(fd, &st) && pw_guard_install())
 		err = pw_window_open(&h->win, fd,
 				     pw_load_relaxed(&h->flags) & PW_H_WRITABLE, &st);
 	pw_sys->restore_signals(&saved);

@@ -14,6 +14,7 @@
 #define PW_H_NEVER 4u	   /* looked at: not to be served in any way */
 #define PW_H_NO_WINDOW 16u /* a window was refused: positions only */
 #define PW_H_SHARED 8u /* another process may share it: the position stays the kernel's */
+#define PW_H_FIXED 32u /* nobody can change the file: `size` is where it ends */
 
 struct pw_handle {
 	struct pw_window win; /* first: a slot that names the window names the handle */

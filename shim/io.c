@@ -230,7 +230,7 @@ ssize_t pw_pread_slow(int fd, void *buf, size_t n, off_t off)
 }
 
 /*
- * SEEK_END asks the kernel, always: a stale end would make two appenders overwrite each
+ * SEEK_END asks the kernel wherever the end can move: a stale end would make two appenders overwrite each
  * other. The file's size lock is held meanwhile, so that of many processes that seek to
  * the end of one file each refreshes the size word in turn; who does not get it goes
  * without (file.h). The kernel's position moves as well, which nobody looks at while the
@@ -272,6 +272,8 @@ static off_t seek_target(const struct pw_handle *h, uint64_t p, off_t off, int w
 
 	if (whence == SEEK_CUR)
 		to += pw_pos_value(p); /* < 0 or wrapped: too large */
+	else if (whence == SEEK_END && (pw_load_relaxed(&h->flags) & PW_H_FIXED))
+		to += pw_load_relaxed(&h->size);
 	else if (whence != SEEK_SET)
 		return -1;
 	return to <= pw_load_relaxed(&h->size) ? (off_t)to : -1;

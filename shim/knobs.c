@@ -14,7 +14,7 @@
 struct pw_knobs pw_knobs;
 
 /* Kept: the program may change its environment. */
-static char kept[4][1024];
+static char kept[5][1024];
 
 static void put(char *line, size_t *at, size_t size, const char *s)
 {
@@ -129,6 +129,21 @@ static bool read_fs_knob(void)
 	return bad("PAGEWELL_FS", v, accepted);
 }
 
+static bool read_trust_knob(void)
+{
+	const char *v;
+
+	if (!keep(4, "PAGEWELL_TRUST", &pw_knobs.trust))
+		return false;
+	for (v = pw_knobs.trust; v && *v; v += *v == ':') {
+		if (*v != '/')
+			return bad("PAGEWELL_TRUST", pw_knobs.trust,
+				   "absolute names of directories, colon-separated");
+		v += strcspn(v, ":");
+	}
+	return true;
+}
+
 bool pw_knobs_read(void)
 {
 	const char *off = getenv("PAGEWELL_DISABLE");
@@ -145,7 +160,8 @@ bool pw_knobs_read(void)
 		return false;
 	if (pw_knobs.log)
 		pw_note = pw_log;
-	return read_size_knob() && read_segment_knob() && read_fs_knob();
+	return read_size_knob() && read_segment_knob() && read_fs_knob() &&
+	       read_trust_knob();
 }
 
 static bool any_match(const char *globs, const char *path)

@@ -34,6 +34,9 @@ static const char help[] =
 	"                   (PAGEWELL_EXCLUDE)\n"
 	"  --fs=SPEC        file systems to add or leave: +NAME or -NAME, separated by\n"
 	"                   commas (PAGEWELL_FS)\n"
+	"  --trust=TREES    trees on other file systems (NFS, FUSE...) to serve\n"
+	"                   close-to-open: absolute names of directories, separated by\n"
+	"                   colons (PAGEWELL_TRUST)\n"
 	"  --segment=PATH   the shared segment, a file on tmpfs (PAGEWELL_SEGMENT)\n"
 	"  --report=FILE    counts are written there at exit; %p is the pid\n"
 	"                   (PAGEWELL_REPORT)\n"
@@ -116,12 +119,13 @@ static int become(char **argv, bool verbose)
 
 int pw_run(int argc, char **argv)
 {
-	enum { SIZE, INCLUDE, EXCLUDE, FS, SEGMENT, REPORT, LOG, SETTINGS };
+	enum { SIZE, INCLUDE, EXCLUDE, FS, TRUST, SEGMENT, REPORT, LOG, SETTINGS };
 	struct setting setting[SETTINGS] = {
 		[SIZE] = {.variable = "PAGEWELL_SIZE"},
 		[INCLUDE] = {.variable = "PAGEWELL_INCLUDE"},
 		[EXCLUDE] = {.variable = "PAGEWELL_EXCLUDE"},
 		[FS] = {.variable = "PAGEWELL_FS"},
+		[TRUST] = {.variable = "PAGEWELL_TRUST"},
 		[SEGMENT] = {.variable = "PAGEWELL_SEGMENT", .is_path = true},
 		[REPORT] = {.variable = "PAGEWELL_REPORT", .is_path = true},
 		[LOG] = {.variable = "PAGEWELL_LOG", .is_path = true},
@@ -134,6 +138,7 @@ int pw_run(int argc, char **argv)
 		{"include", &setting[INCLUDE].value, NULL},
 		{"exclude", &setting[EXCLUDE].value, NULL},
 		{"fs", &setting[FS].value, NULL},
+		{"trust", &setting[TRUST].value, NULL},
 		{"segment", &setting[SEGMENT].value, NULL},
 		{"report", &setting[REPORT].value, NULL},
 		{"log", &setting[LOG].value, NULL},

@@ -2,6 +2,10 @@
 # The PAGEWELL_… variables: a bad value is one line on stderr that names variable, value and
 # what is accepted, and the program runs on as if there were no library; a good one does
 # what README.md says it does.
+# Where it may, in a mount namespace of its own.
+if [ "${KNOBS_NAMESPACE:-}" != 1 ] && [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+	exec env KNOBS_NAMESPACE=1 unshare -m --propagation private "$0" "$@"
+fi
 # shellcheck source=tests/system/_probe.sh
 . "$(dirname "$0")/_probe.sh"
 
@@ -47,6 +51,9 @@ for value in ext4 + - +nosuchfs +ext +ext44 '+ext4 -tmpfs' +ext4,zzz +ext4,,-tmp
 done
 for value in 2 yes true 01 ' '; do
 	bad PAGEWELL_DISABLE "$value" '0 or 1'
+done
+for value in relative/tree /mnt:relative ./here '~/here'; do
+	bad PAGEWELL_TRUST "$value" 'absolute names'
 done
 for variable in PAGEWELL_INCLUDE PAGEWELL_EXCLUDE PAGEWELL_LOG; do
 	bad $variable "$long$long$long$long" 1023 ''
@@ -139,6 +146,36 @@ ext2/ext3) by_place ext4 ext2/ext3 "$place" ;;
 *) echo 'skip FS=-ext4 - no ext4 here' ;;
 esac
 served 'FS: others stay as they are' "$data" PAGEWELL_FS=+xfs,+overlay,+f2fs,-squashfs
+
+# A file system that is not on the list: its files are served in trees that are named.
+trusted() {
+	local on=$shm/ramfs file=$shm/ramfs/tree/by-trust
+	mkdir "$on"
+	mount -t ramfs ramfs "$on"
+	mkdir "$on/tree" "$on/tree2"
+	cp "$data" "$file"
+	cp "$data" "$on/tree2/other"
+	ln -s "$on/tree" "$shm/link"
+	unserved 'TRUST: not set' "$file"
+	unserved 'TRUST: another tree' "$file" PAGEWELL_TRUST="$place"
+	served 'TRUST: the tree' "$file" PAGEWELL_TRUST="$on/tree"
+	served 'TRUST: the second tree' "$file" PAGEWELL_TRUST="$place:/no/such/tree:$on/tree/"
+	served 'TRUST: all of the file system' "$file" PAGEWELL_TRUST="$on"
+	served 'TRUST: /' "$file" PAGEWELL_TRUST=/
+	served 'TRUST: the tree by a symbolic link' "$file" PAGEWELL_TRUST="$shm/link"
+	served 'TRUST: the file by a symbolic link' "$shm/link/by-trust" PAGEWELL_TRUST="$on/tree"
+	unserved 'TRUST: a tree whose name begins so' "$on/tree2/other" PAGEWELL_TRUST="$on/tree"
+	unserved 'TRUST: is not for file systems left out' "$shm/data" \
+		PAGEWELL_FS=-tmpfs PAGEWELL_TRUST="$shm"
+	rm "$shm/link"
+	umount "$on"
+}
+cp "$data" "$shm/data"
+if [ "${KNOBS_NAMESPACE:-}" = 1 ]; then
+	trusted
+else
+	echo 'skip TRUST - a file system of its own cannot be mounted here'
+fi
 
 for value in 1 4096 64K 64k 1M 1m 1G 1g 18446744073709551615 17179869183G; do
 	served "PAGEWELL_SIZE=$value" "$data" PAGEWELL_SIZE="$value"

@@ -1,0 +1,16 @@
+/*
+ * trust.h - PAGEWELL_TRUST: trees on file systems that are not on the list (NFS, FUSE...),
+ * whose files are served close-to-open because the user says that this is enough.
+ */
+#ifndef PW_SHIM_TRUST_H
+#define PW_SHIM_TRUST_H
+
+#include <sys/stat.h>
+
+#include "cache/pagewell.h"
+
+/* May a window be made of it: by the list of file systems (place.h), or by trust? st is a
+ * fresh fstat of fd. Some ten system calls where trust decides, once or twice a handle. */
+bool pw_file_served(int fd, const struct stat *st);
+
+#endif
