@@ -68,24 +68,24 @@ static int try(void)
 	return verdict;
 }
 
-bool pw_probe_kernel(void)
+int pw_probe_kernel(void)
 {
 	const struct pw_segment *s;
 	int verdict;
 
 	if (pw_likely(pw_load_relaxed(&known) != UNTRIED))
-		return pw_load_relaxed(&known) == GOOD;
+		return pw_load_relaxed(&known) == GOOD ? 0 : -EPERM;
 	s = pw_segment_get();
 	if (s && pw_load_relaxed(&s->head->kernel) == HOLDS) {
 		pw_store_relaxed(&known, GOOD);
-		return true;
+		return 0;
 	}
 	verdict = try();
 	if (verdict < 0) {
 		if (pw_note)
 			pw_note("no window: the kernel could not be tried out",
 				"memfd_create", -verdict);
-		return false;
+		return -EAGAIN;
 	}
 	if (verdict == BAD && pw_note)
 		pw_note("no windows: this kernel leaves bytes beyond a truncated end",
@@ -93,5 +93,5 @@ bool pw_probe_kernel(void)
 	if (verdict == GOOD && s)
 		pw_store_relaxed(&s->head->kernel, HOLDS);
 	pw_store_relaxed(&known, (uint32_t)verdict);
-	return verdict == GOOD;
+	return verdict == GOOD ? 0 : -EPERM;
 }

@@ -9,10 +9,10 @@
 #include "cache/segment.h"
 
 /*
- * True if it was seen to, by this process or by another that said so. False: it does not, or
- * it could not be tried (no descriptor left, memfd_create forbidden, a limit on file size).
- * All signals of the calling thread must be blocked: it uses a descriptor for some 10 us.
+ * 0 if it was seen to, by this process or by another that said so; -EPERM: it does not;
+ * -EAGAIN: it could not be tried (no number free, memfd_create forbidden, a limit on file
+ * size). All signals of the calling thread must be blocked: it uses a number for some 10 us.
  */
-bool pw_probe_kernel(void);
+int pw_probe_kernel(void);
 
 #endif

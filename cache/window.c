@@ -117,8 +117,11 @@ int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat
 	uint64_t windows[PW_S_COUNT];
 	int err;
 
-	if (!allowed() || !pw_probe_kernel())
+	if (!allowed())
 		return -EPERM;
+	err = pw_probe_kernel();
+	if (err)
+		return err;
 	pw_stat_own(windows);
 	if (windows[PW_S_WINDOWS] >= WINDOWS_MAX)
 		return -EPERM;

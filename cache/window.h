@@ -85,7 +85,8 @@ bool pw_window_refresh(struct pw_window *w, int fd, uint64_t off, uint64_t got);
  * Maps fd, whose fresh fstat is st and which pw_place_served() has passed. writable: it
  * was opened read-write (then MAP_PRIVATE, never written to, so that seals and writeback
  * are as without us). 0; -EBUSY: another thread is at it, or the window is retired;
- * -EPERM: limits say no (finite RLIMIT_AS, mlockall, too many windows); or mmap's error.
+ * -EPERM: limits say no (finite RLIMIT_AS, mlockall, too many windows), or the kernel is not
+ * as it should be; -EAGAIN: that could not be tried now (probe.h); or mmap's error.
  * Call with signals blocked: a jump out of a handler would leave it half open. W1 applies.
  */
 int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat *st);

@@ -89,7 +89,7 @@ static void open_window(struct pw_handle *h, int fd)
 		err = pw_window_open(&h->win, fd,
 				     pw_load_relaxed(&h->flags) & PW_H_WRITABLE, &st);
 	pw_sys->restore_signals(&saved);
-	if (err && err != -EBUSY)
+	if (err && err != -EBUSY && err != -EAGAIN)
 		pw_or_acq_rel(&h->flags, PW_H_NO_WINDOW);
 	if (!err) {
 		pw_store_relaxed(&h->size, (uint64_t)st.st_size);

@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "shim/export.h"
@@ -248,24 +247,59 @@ static int number_of(FILE *f)
 	return fd;
 }
 
-/* Streams open and close numbers inside libc. What they close is seen through their table
- * (stdio_hook.c); where that could not be hooked, here. */
+/* The flags that a stream's mode opens with, as far as they matter here; -1: a stream that
+ * must be libc's alone. That maps ("m"), behind other tables than those that were hooked; or
+ * that is no cancellation point ("c"), which our read is. */
+static int flags_of(const char *mode)
+{
+	int flags = *mode == 'r' ? O_RDONLY : O_WRONLY;
+
+	if (!pw_stdio_hooked() || !*mode)
+		return -1;
+	if (*mode == 'a')
+		flags |= O_APPEND;
+	for (mode++; *mode && *mode != ','; mode++) {
+		if (*mode == 'm' || *mode == 'c')
+			return -1;
+		if (*mode == '+')
+			flags = (flags & ~O_ACCMODE) | O_RDWR;
+	}
+	return flags;
+}
+
+/* Streams open and close numbers inside libc: what they open is tracked from here, where
+ * their table leads to us (stdio_hook.c); what they close is then seen there. */
+static FILE *stream_opened(uint32_t opening, FILE *f, const char *path, const char *mode)
+{
+	int flags = f ? flags_of(mode) : -1;
+
+	if (flags < 0)
+		pw_forget(number_of(f));
+	else
+		pw_opened(opening, number_of(f), path, flags);
+	return f;
+}
+
 PW_EXPORT FILE *fopen(const char *path, const char *mode)
 {
-	FILE *f = PW_REAL(fopen)(path, mode);
+	uint32_t opening = pw_opening();
 
-	pw_forget(number_of(f));
-	return f;
+	return stream_opened(opening, PW_REAL(fopen)(path, mode), path, mode);
 }
 
 PW_EXPORT FILE *freopen(const char *path, const char *mode, FILE *f)
 {
-	FILE *now;
+	uint32_t opening = pw_opening();
 
 	pw_drop(number_of(f));
-	now = PW_REAL(freopen)(path, mode, f);
-	pw_forget(number_of(now));
-	return now;
+	return stream_opened(opening, PW_REAL(freopen)(path, mode, f), path, mode);
+}
+
+PW_EXPORT FILE *tmpfile(void)
+{
+	uint32_t opening = pw_opening();
+
+	return stream_opened(opening, PW_REAL(tmpfile)(), NULL, "w+");
 }
 
 PW_EXPORT int fclose(FILE *f)
@@ -277,8 +311,7 @@ PW_EXPORT int fclose(FILE *f)
 
 PW_EXPORT FILE *fdopen(int fd, const char *mode)
 {
-	/* "m": a stream that maps, behind other tables than those that were hooked. */
-	if (!pw_stdio_hooked() || strchr(mode, 'm'))
+	if (flags_of(mode) < 0)
 		pw_untrack(fd);
 	return PW_REAL(fdopen)(fd, mode);
 }
@@ -306,5 +339,6 @@ PW_TWIN(__fcntl, fcntl)
 PW_TWIN(fopen64, fopen)
 PW_TWIN(_IO_fopen, fopen)
 PW_TWIN(freopen64, freopen)
+PW_TWIN(tmpfile64, tmpfile)
 PW_TWIN(_IO_fclose, fclose)
 PW_TWIN(_IO_fdopen, fdopen)

@@ -240,7 +240,7 @@ static void all_locked(void)
 	need_unmapped_file("a");
 }
 
-/* Not one number is free when the first window is earned, nor later. */
+/* Not one number is free when the first window is earned: it waits until one is. */
 static void no_number_free(void)
 {
 	int last = -1;
@@ -266,7 +266,7 @@ static void no_number_free(void)
 	dups[1] = fcntl(fd, F_DUPFD, 0) < 0 ? errno : 0;
 	close(last);
 	say("last %d, %ld wrong, dup %d, F_DUPFD %d", last, wrong, dups[0], dups[1]);
-	need_mapped(fd);
+	warm_window(fd);
 	need_hits(fd);
 	reads_well(fd, 1);
 	n = open("b", O_RDONLY);

@@ -73,7 +73,7 @@ static void find_good(void *arg)
 {
 	(void)arg;
 	unit_sys.memfd = must_not;
-	MUST(pw_probe_kernel());
+	MUST(pw_probe_kernel() == 0);
 }
 
 UNIT_TEST(probe, tried_once_for_all)
@@ -82,19 +82,19 @@ UNIT_TEST(probe, tried_once_for_all)
 
 	cr_assert_not_null(pw_segment_get());
 	before = fds();
-	cr_assert(pw_probe_kernel());
+	cr_assert_eq(pw_probe_kernel(), 0);
 	cr_assert_eq(fds(), before);
 	unit_sys.memfd = must_not;
-	cr_assert(pw_probe_kernel());
+	cr_assert_eq(pw_probe_kernel(), 0);
 	unit_child(find_good, NULL);
 }
 
 static void refuse(void)
 {
-	cr_assert_not(pw_probe_kernel());
+	cr_assert_eq(pw_probe_kernel(), -EPERM);
 	cr_assert_eq(pw_segment_get()->head->kernel, 0u);
 	unit_sys.memfd = must_not; /* not again in this process */
-	cr_assert_not(pw_probe_kernel());
+	cr_assert_eq(pw_probe_kernel(), -EPERM);
 }
 
 UNIT_TEST(probe, no_zeroing)
@@ -121,7 +121,7 @@ UNIT_TEST(probe, stray_word)
 {
 	pw_segment_get()->head->kernel = UINT32_MAX;
 	unit_sys.pwrite = no_fault;
-	cr_assert_not(pw_probe_kernel());
+	cr_assert_eq(pw_probe_kernel(), -EPERM);
 }
 
 /* What could not be tried may be tried later. */
@@ -132,13 +132,13 @@ UNIT_TEST(probe, later)
 	pw_segment_get();
 	before = fds();
 	unit_sys.memfd = nothing_left;
-	cr_assert_not(pw_probe_kernel());
+	cr_assert_eq(pw_probe_kernel(), -EAGAIN);
 	unit_sys.memfd = pw_sys_kernel.memfd;
 	unit_fail(U_MMAP, 1, -ENOMEM);
-	cr_assert_not(pw_probe_kernel());
+	cr_assert_eq(pw_probe_kernel(), -EAGAIN);
 	cr_assert_eq(fds(), before);
 	unit_fail(U_MMAP, 0, 0);
-	cr_assert(pw_probe_kernel());
+	cr_assert_eq(pw_probe_kernel(), 0);
 }
 
 /* A file beyond the limit on file size would be a signal. */
@@ -148,8 +148,8 @@ UNIT_TEST(probe, file_size_is_limited)
 
 	pw_segment_get();
 	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &r), 0);
-	cr_assert_not(pw_probe_kernel());
+	cr_assert_eq(pw_probe_kernel(), -EAGAIN);
 	r.rlim_cur = RLIM_INFINITY;
 	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &r), 0);
-	cr_assert(pw_probe_kernel());
+	cr_assert_eq(pw_probe_kernel(), 0);
 }
