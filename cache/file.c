@@ -69,9 +69,9 @@ bool pw_file_lock_size(struct pw_shm_file *f)
 
 void pw_file_unlock_size(struct pw_shm_file *f, uint64_t size)
 {
+	PW_POINT("size.locked");
 	if (pw_load_relaxed(&f->size) != size)
 		pw_store_relaxed(&f->size, size);
-	PW_POINT("size.locked");
 	pw_store_release(&f->lock, 0); /* pairs with the CAS of the next holder */
 }
 
@@ -82,14 +82,11 @@ uint32_t pw_file_expected_reads(uint64_t id)
 	return f && pw_load_relaxed(&f->opens) ? pw_load_relaxed(&f->reads) / 16 : 0;
 }
 
-void pw_file_learn(uint64_t id, uint64_t reads)
+static void learn(struct pw_shm_file *f, uint64_t reads)
 {
-	struct pw_shm_file *f = pw_file_get(id);
 	uint32_t avg;
 	uint32_t now = (uint32_t)pw_min_u64(reads, 1u << 20) * 16;
 
-	if (!f)
-		return;
 	/* Two processes may do this at once: one of the two openings is forgotten. */
 	avg = pw_load_relaxed(&f->reads);
 	if (!pw_load_relaxed(&f->opens))
@@ -98,4 +95,19 @@ void pw_file_learn(uint64_t id, uint64_t reads)
 		avg = avg - avg / 4 + now / 4;
 	pw_store_relaxed(&f->reads, avg);
 	pw_store_relaxed(&f->opens, pw_load_relaxed(&f->opens) + 1);
+}
+
+void pw_file_learn(uint64_t id, uint64_t reads)
+{
+	bool blocked = !pw_single_threaded();
+	struct pw_shm_file *f;
+	uint64_t saved;
+
+	if (blocked)
+		pw_segment_enter_blocked(&saved);
+	f = pw_file_get(id);
+	if (f)
+		learn(f, reads);
+	if (blocked)
+		pw_segment_leave_blocked(&saved);
 }

@@ -31,7 +31,8 @@ void pw_file_unlock_size(struct pw_shm_file *f, uint64_t size);
 /* Reads that an opening of this file is likely to bring; 0: unknown. */
 uint32_t pw_file_expected_reads(uint64_t id);
 
-/* An opening has ended after so many reads. */
+/* An opening has ended after so many reads. Where there are threads, all signals may be
+ * blocked. */
 void pw_file_learn(uint64_t id, uint64_t reads);
 
 #endif

@@ -68,15 +68,30 @@ static int try(void)
 	return verdict;
 }
 
-int pw_probe_kernel(void)
+/* Does the segment say so? With `now`, it does from now on. */
+static bool noted(bool now)
 {
 	const struct pw_segment *s;
+	uint64_t saved;
+	bool yes = false;
+
+	pw_segment_enter_blocked(&saved);
+	s = pw_segment_get();
+	if (s && now)
+		pw_store_relaxed(&s->head->kernel, HOLDS);
+	if (s)
+		yes = pw_load_relaxed(&s->head->kernel) == HOLDS;
+	pw_segment_leave_blocked(&saved);
+	return yes;
+}
+
+int pw_probe_kernel(void)
+{
 	int verdict;
 
 	if (pw_likely(pw_load_relaxed(&known) != UNTRIED))
 		return pw_load_relaxed(&known) == GOOD ? 0 : -EPERM;
-	s = pw_segment_get();
-	if (s && pw_load_relaxed(&s->head->kernel) == HOLDS) {
+	if (noted(false)) {
 		pw_store_relaxed(&known, GOOD);
 		return 0;
 	}
@@ -90,8 +105,8 @@ int pw_probe_kernel(void)
 	if (verdict == BAD && pw_note)
 		pw_note("no windows: this kernel leaves bytes beyond a truncated end",
 			"ftruncate", 0);
-	if (verdict == GOOD && s)
-		pw_store_relaxed(&s->head->kernel, HOLDS);
+	if (verdict == GOOD)
+		noted(true);
 	pw_store_relaxed(&known, (uint32_t)verdict);
 	return verdict == GOOD ? 0 : -EPERM;
 }

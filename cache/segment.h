@@ -61,6 +61,21 @@ void pw_segment_detach(void);
  */
 bool pw_segment_lost(uintptr_t at);
 
+/*
+ * Where SIGBUS is blocked there is no handler, and a segment that was cut short kills. Who
+ * comes to it with all signals blocked lets this one through while it is there. (A thread that
+ * has it blocked by its program's wish is not served, and never comes here.)
+ */
+static inline void pw_segment_enter_blocked(uint64_t *saved)
+{
+	pw_sys->unblock_sigbus(saved);
+}
+
+static inline void pw_segment_leave_blocked(const uint64_t *saved)
+{
+	pw_sys->restore_signals(saved);
+}
+
 /* "/dev/shm/pagewell-UID-vABI" for the effective user. */
 void pw_segment_default_path(char out[PW_SEGMENT_PATH_MAX]);
 

@@ -159,6 +159,13 @@ static void k_restore_signals(const uint64_t *saved)
 	pw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, sizeof(*saved));
 }
 
+static void k_unblock_sigbus(uint64_t *saved)
+{
+	uint64_t bus = 1ULL << (SIGBUS - 1);
+
+	pw_syscall4(SYS_rt_sigprocmask, SIG_UNBLOCK, &bus, saved, sizeof(bus));
+}
+
 /* The vDSO's clock; no interposable name, no errno on success. */
 static int64_t k_now_ns(void)
 {
@@ -195,6 +202,7 @@ const struct pw_sys pw_sys_kernel = {
 	.kill = k_kill,
 	.block_signals = k_block_signals,
 	.restore_signals = k_restore_signals,
+	.unblock_sigbus = k_unblock_sigbus,
 	.now_ns = k_now_ns,
 };
 

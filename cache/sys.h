@@ -44,6 +44,8 @@ struct pw_sys {
 	/* All signals of the calling thread; and back. */
 	void (*block_signals)(uint64_t *saved);
 	void (*restore_signals)(const uint64_t *saved);
+	/* Of the same, SIGBUS only, is let through; restore_signals() ends that, too. */
+	void (*unblock_sigbus)(uint64_t *saved);
 	int64_t (*now_ns)(void);
 };
 

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,8 +38,11 @@ void crew_nap_ms(unsigned ms)
 
 static struct crew *map_notes(void)
 {
-	void *at = mmap(NULL, sizeof(struct crew), PROT_READ | PROT_WRITE, MAP_SHARED,
-			NOTES_FD, 0);
+	struct stat st = {0};
+	void *at = fstat(NOTES_FD, &st)
+			   ? MAP_FAILED
+			   : mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
+				  MAP_SHARED, NOTES_FD, 0);
 
 	if (at == MAP_FAILED) {
 		perror("crew: notes");
@@ -47,11 +51,12 @@ static struct crew *map_notes(void)
 	return at;
 }
 
-struct crew *crew_make(void)
+struct crew *crew_make(size_t more)
 {
 	int fd = memfd_create("crew", 0);
+	off_t size = (off_t)(sizeof(struct crew) + more);
 
-	if (fd < 0 || ftruncate(fd, sizeof(struct crew)) || dup2(fd, NOTES_FD) < 0) {
+	if (fd < 0 || ftruncate(fd, size) || dup2(fd, NOTES_FD) < 0) {
 		perror("crew: memfd");
 		exit(2);
 	}

@@ -31,6 +31,7 @@ struct member {
 struct crew {
 	_Atomic uint32_t go;
 	struct member member[CREW_MAX];
+	_Alignas(64) char more[]; /* whatever else a test shares */
 };
 
 uint64_t crew_now(void);
@@ -38,7 +39,8 @@ void crew_nap_ms(unsigned ms);
 
 /* ---- the driver's ---------------------------------------------------------------------- */
 
-struct crew *crew_make(void);
+/* All zeros, `more` bytes of it beyond the notes. */
+struct crew *crew_make(size_t more);
 
 /* Each is NULL or a value for the variable; the library is preloaded if there is one. */
 struct crew_env {
@@ -64,6 +66,7 @@ struct crew_stat {
 	bool there;
 	unsigned locked, waiters;
 	unsigned alive, gone, other; /* owners of slots; other: damaged, or elsewhere */
+	uint64_t hits;		     /* of all */
 };
 struct crew_stat crew_stat(void);
 

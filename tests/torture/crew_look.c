@@ -23,11 +23,11 @@ uint64_t crew_report(const char *path, const char *name)
 	return n;
 }
 
-static unsigned number_after(const char *text, const char *name)
+static unsigned long number_after(const char *text, const char *name)
 {
 	const char *at = strstr(text, name);
 
-	return at ? (unsigned)strtoul(at + strlen(name), NULL, 10) : 0;
+	return at ? strtoul(at + strlen(name), NULL, 10) : 0;
 }
 
 static unsigned times(const char *text, const char *what)
@@ -59,8 +59,9 @@ struct crew_stat crew_stat(void)
 	if (!f || pclose(f))
 		return s;
 	s.there = true;
-	s.locked = number_after(text, "\"locked\": ");
-	s.waiters = number_after(text, "\"waiters\": ");
+	s.locked = (unsigned)number_after(text, "\"locked\": ");
+	s.waiters = (unsigned)number_after(text, "\"waiters\": ");
+	s.hits = number_after(text, "\"hits\": "); /* the totals come first */
 	s.alive = times(text, "\"state\": \"alive\"");
 	s.gone = times(text, "\"state\": \"gone\"");
 	s.other = times(text, "\"state\": ") - s.alive - s.gone;

@@ -32,33 +32,33 @@
  * for good, or sleeps one deadline per page, is not found by this, but by what follows. */
 #define WORST_NS UINT64_C(2000000000)
 
-enum ending { DIES, STOPS, STOPS_THEN_DIES };
-static const char *const ending_name[] = {"killed", "stopped", "stopped-then-killed"};
+enum ending { DIES, STOPS, STOPS_THEN_DIES, IS_CUT };
+static const char *const ending_name[] = {"killed", "stopped", "stopped-then-killed",
+					  "cut"};
 
 struct spot {
 	const char *point;
-	/* How the victim is sent there. */
-	const char *size; /* PAGEWELL_SIZE */
-	bool first;	  /* before anybody else has made the segment */
-	bool after_death; /* there is a slot to be swept */
-	/* A page is locked there: each reader will come across it. */
-	bool locked;
+	const char *size;   /* PAGEWELL_SIZE of who is sent there */
+	bool first;	    /* before anybody else has made the segment */
+	bool after_death;   /* there is a slot to be swept */
+	bool after_waiting; /* others must sleep on the word */
+	bool locked;	    /* a page is locked: readers will come across it */
 };
 
 static const struct spot spots[] = {
-	{"attach.created", NULL, true, false, false},
-	{"attach.mapped", NULL, false, false, false},
-	{"attach.slot", NULL, false, false, false},
-	{"page.locked#5", NULL, false, false, true},
-	{"page.filling#5", NULL, false, false, true},
-	{"page.filled#5", NULL, false, false, true},
-	{"page.before_wake", NULL, false, false, false},
-	{"page.done#5", NULL, false, false, false},
-	{"size.locked#3", NULL, false, false, false},
-	{"reclaim.scan", "1M", false, false, false},
-	{"sweep.claimed", "64K", false, true, false},
-	{"window.closing", NULL, false, false, false},
-	{"stats.leaving#2", NULL, false, false, false},
+	{.point = "attach.created", .first = true},
+	{.point = "attach.mapped"},
+	{.point = "attach.slot"},
+	{.point = "page.locked#5", .locked = true},
+	{.point = "page.filling#5", .locked = true},
+	{.point = "page.filled#5", .locked = true},
+	{.point = "page.before_wake", .after_waiting = true},
+	{.point = "page.done#5"},
+	{.point = "size.locked"},
+	{.point = "reclaim.scan", .size = "1M"},
+	{.point = "sweep.claimed", .size = "64K", .after_death = true},
+	{.point = "window.closing"},
+	{.point = "stats.leaving#2"},
 };
 
 static struct crew_env plain;
@@ -86,11 +86,10 @@ static void blame(const char *fmt, ...)
 /* ---- members --------------------------------------------------------------------------- */
 
 static pid_t start(const struct crew_env *env, int index, int from, int to, int passes,
-		   bool wait)
+		   const char *how)
 {
 	char number[3][12];
-	const char *args[] = {file, number[0], number[1], number[2], wait ? "wait" : NULL,
-			      NULL};
+	const char *args[] = {file, number[0], number[1], number[2], how, NULL};
 
 	snprintf(number[0], sizeof(number[0]), "%d", from);
 	snprintf(number[1], sizeof(number[1]), "%d", to);
@@ -118,7 +117,7 @@ static void await(pid_t pid, int index, enum crew_end want, const char *who)
 /* One that does no more than reading, undisturbed. */
 static void run_reader(const struct crew_env *env, int passes, enum crew_end want)
 {
-	await(start(env, 20, 0, KILL_PAGES, passes, false), 20, want, "a lone reader");
+	await(start(env, 20, 0, KILL_PAGES, passes, ""), 20, want, "a lone reader");
 }
 
 struct reader {
@@ -135,7 +134,7 @@ static void start_readers(void)
 		snprintf(reader[i].report, sizeof(reader[i].report), "%s.%d", reports, i);
 		unlink(reader[i].report);
 		env.report = reader[i].report;
-		reader[i].pid = start(&env, i, 0, KILL_PAGES, PASSES, true);
+		reader[i].pid = start(&env, i, 0, KILL_PAGES, PASSES, "w");
 	}
 	for (int ms = 0; ms < 10000; ms++) {
 		bool ready = true;
@@ -250,9 +249,10 @@ static void prepare(bool first)
 	memset(crew, 0, sizeof(*crew));
 	unlink(segment);
 	make_cold();
-	/* The first page is where all begin: it must not be the one in question. */
+	/* The first page is where all begin: it must not be the one in question. (No pass: it
+	 * would ask for the end, too.) */
 	if (!first)
-		await(start(&plain, 20, 0, 1, 1, false), 20, CREW_WELL, "the first");
+		await(start(&plain, 20, 0, 0, 1, ""), 20, CREW_WELL, "the first");
 	memset(crew, 0, sizeof(*crew));
 }
 
@@ -277,7 +277,7 @@ static pid_t send_there(const struct spot *s, enum ending end)
 		 end == DIES ? SIGKILL : SIGSTOP);
 	env.point = point;
 	env.size = s->size;
-	pid = start(&env, 10, 0, KILL_PAGES, 1, false);
+	pid = start(&env, 10, 0, KILL_PAGES, 1, "");
 	await(pid, 10, end == DIES ? CREW_KILLED : CREW_STOPPED, "the victim");
 	return pid;
 }
@@ -285,10 +285,12 @@ static pid_t send_there(const struct spot *s, enum ending end)
 /* What is left to do with one that was stopped. */
 static void finish(pid_t pid, int index, enum ending end)
 {
+	bool dies = end == STOPS_THEN_DIES;
+
 	if (end == DIES)
 		return;
-	kill(pid, end == STOPS ? SIGCONT : SIGKILL);
-	await(pid, index, end == STOPS ? CREW_WELL : CREW_KILLED, "the victim");
+	kill(pid, dies ? SIGKILL : SIGCONT);
+	await(pid, index, dies ? CREW_KILLED : CREW_WELL, "the victim");
 }
 
 static void at_spot(const struct spot *s, enum ending end)
@@ -310,17 +312,20 @@ static void at_spot(const struct spot *s, enum ending end)
 	pid = send_there(s, end);
 	if (s->first)
 		start_readers();
+	if (end == IS_CUT && truncate(segment, 0))
+		blame("the segment could not be cut: errno %d", errno);
 	crew->go = 1;
 	if (end == STOPS_THEN_DIES) {
 		crew_nap_ms(10); /* by then they sleep, if they are to sleep at all */
 		finish(pid, 10, end);
 	}
 	met = end_readers();
-	if (end == STOPS)
+	if (end == STOPS || end == IS_CUT)
 		finish(pid, 10, end);
-	if (s->locked && end != STOPS_THEN_DIES && !met)
+	if (s->locked && (end == DIES || end == STOPS) && !met)
 		blame("nobody met the locked page");
-	check_segment();
+	if (end != IS_CUT)
+		check_segment();
 	snprintf(name, sizeof(name), "%.*s-%s", (int)strcspn(s->point, "#"), s->point,
 		 ending_name[end]);
 	verdict(name);
@@ -344,7 +349,7 @@ static bool before_wake(enum ending end)
 	snprintf(point, sizeof(point), "page.filling#5:%d,page.before_wake:%d", SIGSTOP,
 		 end == DIES ? SIGKILL : SIGSTOP);
 	env.point = point;
-	pid = start(&env, 10, 0, KILL_PAGES, 1, false);
+	pid = start(&env, 10, 0, KILL_PAGES, 1, "");
 	await(pid, 10, CREW_STOPPED, "the victim");
 	at = map_segment();
 	crew->go = 1;
@@ -388,7 +393,7 @@ static void many(enum ending end)
 		struct crew_env env = debug;
 
 		env.point = end == DIES ? "page.locked:9" : "page.locked:19";
-		pid[i] = start(&env, 10 + i, 4 + 4 * i, 5 + 4 * i, 1, false);
+		pid[i] = start(&env, 10 + i, 4 + 4 * i, 5 + 4 * i, 1, "");
 		await(pid[i], 10 + i, end == DIES ? CREW_KILLED : CREW_STOPPED,
 		      "a victim");
 	}
@@ -399,6 +404,22 @@ static void many(enum ending end)
 		finish(pid[i], 10 + i, end);
 	check_segment();
 	snprintf(name, sizeof(name), "%d-pages-%s", MANY, ending_name[end]);
+	verdict(name);
+}
+
+/* What a close leaves in the segment it leaves under blocked signals where there are threads. */
+static void cut_before_close(const char *how)
+{
+	char name[100];
+	pid_t pid;
+
+	prepare(false);
+	pid = start(&plain, 10, 0, KILL_PAGES, 1, how);
+	await(pid, 10, CREW_STOPPED, "the victim");
+	if (truncate(segment, 0))
+		blame("the segment could not be cut: errno %d", errno);
+	finish(pid, 10, IS_CUT);
+	snprintf(name, sizeof(name), "close-%s-cut", how);
 	verdict(name);
 }
 
@@ -436,20 +457,23 @@ int main(int argc, char **argv)
 	}
 	snprintf(file, sizeof(file), "%s/file", folder);
 	snprintf(reports, sizeof(reports), "%s/report", folder);
-	crew_make();
+	crew_make(0);
 	made = make_file();
 	if (!made)
 		blame("errno %d", errno);
 	verdict("file");
 	for (size_t i = 0; made && i < sizeof(spots) / sizeof(spots[0]); i++)
-		for (enum ending end = DIES; end <= STOPS_THEN_DIES; end++)
-			if (strcmp(spots[i].point, "page.before_wake") != 0)
-				at_spot(&spots[i], end);
-			else if (end != STOPS_THEN_DIES)
+		for (enum ending end = DIES; end <= IS_CUT; end++)
+			if (spots[i].after_waiting && end <= STOPS)
 				at_before_wake(end);
+			else if (!spots[i].after_waiting &&
+				 (!spots[i].first || end != IS_CUT))
+				at_spot(&spots[i], end);
 	if (made) {
 		many(DIES);
 		many(STOPS);
+		cut_before_close("s");
+		cut_before_close("st");
 	}
 	unlink(segment);
 	crew_folder_remove();

@@ -13,10 +13,11 @@ static inline uint64_t kill_word(uint64_t off)
 }
 
 /*
- * read INDEX FILE FROM TO PASSES [wait]: earns a window on the first page; waits for `go`, if
- * it is to, reading there all the while; then PASSES times over pages FROM to TO, each pass
- * with a window of its own but the first, with SEEK_ENDs between. What it then leaves, by
- * closing and ending, is part of it. The status is 1 if anything was wrong.
+ * read INDEX FILE FROM TO PASSES HOW: earns a window on the first page; then PASSES times over
+ * pages FROM to TO, each pass with a window of its own but the first, with SEEK_ENDs between.
+ * What it then leaves, by closing and ending, is part of it. Letters of HOW: w, before the
+ * passes it waits for `go`, reading on the first page; t, it has a second thread; s, it stops
+ * itself before it closes. The status is 1 if anything was wrong.
  */
 int kill_member(int argc, char **argv);
 

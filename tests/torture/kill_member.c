@@ -1,6 +1,8 @@
 /* kill_member.c - see kill.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,20 +75,32 @@ static int opened(const char *path)
 	return fd;
 }
 
+static void *idle(void *arg)
+{
+	pause();
+	return arg;
+}
+
 int kill_member(int argc, char **argv)
 {
 	const char *path = argv[3];
 	int64_t from = atoll(argv[4]) * CREW_PAGE;
 	int64_t to = atoll(argv[5]) * CREW_PAGE;
+	const char *how = argc > 7 ? argv[7] : "";
+	pthread_t t;
 	int fd;
 
 	crew_join(argv[2]);
+	if (strchr(how, 't') && pthread_create(&t, NULL, idle, NULL))
+		crew_wrong("no thread");
 	fd = opened(path);
 	atomic_store(&me->ready, 1);
-	while (argc > 7 && !atomic_load(&crew->go))
+	while (strchr(how, 'w') && !atomic_load(&crew->go))
 		spot(fd, 100);
 	for (int i = atoi(argv[6]); i > 0 && !me->wrongs; i--) {
 		pass(fd, from, to);
+		if (strchr(how, 's'))
+			raise(SIGSTOP);
 		if (timed_close(fd))
 			crew_wrong("close: errno %d", errno);
 		if (i > 1)

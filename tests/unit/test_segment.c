@@ -765,3 +765,50 @@ UNIT_TEST(segment, cut_short_while_attaching)
 	make_segment();
 	unit_child(cut_early_child, NULL);
 }
+
+/* Where SIGBUS is blocked a fault kills: windows are opened, and numbers change hands where
+ * there are threads, with all signals blocked. */
+static void *idle(void *arg)
+{
+	pause();
+	return arg;
+}
+
+static void block_and_cut(void)
+{
+	struct sigaction act = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO};
+	sigset_t all;
+	pthread_t t;
+
+	make_segment();
+	cr_assert_not_null(pw_segment_get());
+	cr_assert_eq(sigaction(SIGBUS, &act, NULL), 0);
+	cr_assert_eq(pthread_create(&t, NULL, idle, NULL), 0);
+	sigfillset(&all);
+	cr_assert_eq(sigprocmask(SIG_BLOCK, &all, NULL), 0);
+	cr_assert_eq(truncate(pw_segment_path(), 0), 0);
+}
+
+static void still_blocked(void)
+{
+	sigset_t now;
+
+	cr_assert_eq(lost, 1u);
+	cr_assert_eq(sigprocmask(SIG_BLOCK, NULL, &now), 0);
+	cr_assert(sigismember(&now, SIGBUS) == 1);
+	cr_assert(sigismember(&now, SIGTERM) == 1);
+}
+
+UNIT_TEST(segment, cut_short_before_learning)
+{
+	block_and_cut();
+	pw_file_learn(4711, 1);
+	still_blocked();
+}
+
+UNIT_TEST(segment, cut_short_before_probing)
+{
+	block_and_cut();
+	pw_probe_kernel();
+	still_blocked();
+}
