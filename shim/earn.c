@@ -10,9 +10,6 @@
 #include "shim/thread.h"
 #include "shim/trust.h"
 
-/* Adopting costs two calls; this many will have been made by then, and if the file is closed
- * at once that was a part in sixteen. */
-#define SEEKS_FIRST 16u
 /* Costs and history come from the segment, and attaching to it costs some twenty calls: not
  * before it is likely to matter. Large reads gain little, so they wait longer. */
 #define LARGE 16384u
@@ -61,9 +58,7 @@ void pw_earn_sought(struct pw_handle *h, uint64_t to)
 
 bool pw_earn_seek(struct pw_handle *h, int fd)
 {
-	return (pw_load_relaxed(&h->seeks) >= SEEKS_FIRST ||
-		pw_window_is_open(&h->win)) &&
-	       may_adopt(h) && qualified(h, fd);
+	return pw_earn_seek_may(h) && qualified(h, fd);
 }
 
 void pw_earn_returned(struct pw_handle *h)

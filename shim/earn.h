@@ -3,7 +3,7 @@
  * once or a few times must cost what it costs without us, so nothing is asked of the kernel
  * on a handle's behalf before its calls have cost more than the asking will:
  *
- *  - seeks earn the position: it is adopted after SEEKS_FIRST of them, at the price of an
+ *  - seeks earn the position: it is adopted after PW_EARN_SEEKS of them, at the price of an
  *    fstat, and of an lseek when it goes back; where there is a window, at once;
  *  - reads earn a window, and the position with it, when they have cost as much more than
  *    hits would have as mapping costs (costs.h). Reads are looked at in batches.
@@ -40,6 +40,20 @@ void pw_earn_batch(struct pw_handle *h, int fd);
 
 /* The kernel sought to `to` for us. */
 void pw_earn_sought(struct pw_handle *h, uint64_t to);
+
+/* Adopting costs two calls; this many will have been made by then, and if the file is closed
+ * at once that was a part in sixteen. */
+#define PW_EARN_SEEKS 16u
+
+/* Not yet shared, nor found to be never served, nor lately given back; and either sought
+ * often enough, or with a window already. */
+static inline bool pw_earn_seek_may(const struct pw_handle *h)
+{
+	return !(pw_load_relaxed(&h->flags) & (PW_H_SHARED | PW_H_NEVER)) &&
+	       pw_load_relaxed(&h->calls) >= pw_load_relaxed(&h->adopt_at) &&
+	       (pw_load_relaxed(&h->seeks) >= PW_EARN_SEEKS ||
+		pw_window_is_open(&h->win));
+}
 
 /* Before a seek that the kernel would answer: has the position been earned by now? */
 bool pw_earn_seek(struct pw_handle *h, int fd);

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "shim/dest.h"
@@ -175,10 +176,11 @@ HIT ssize_t pread_as(struct number x, int fd, void *buf, size_t n, off_t off, bo
 	return (ssize_t)n;
 }
 
-static NOINLINE ssize_t pread_threads(struct number x, int fd, void *buf, size_t n,
-				      off_t off)
+static NOINLINE ssize_t pread_threads(int fd, void *buf, size_t n, off_t off,
+				      uint64_t *slot, uint64_t entry)
 {
-	return pread_as(x, fd, buf, n, off, false);
+	return pread_as((struct number){slot, entry, pw_fd_handle(entry)}, fd, buf, n,
+			off, false);
 }
 
 static NOINLINE ssize_t pread_untracked(int fd, void *buf, size_t n, off_t off)
@@ -193,48 +195,59 @@ PW_EXPORT PW_HOT ssize_t pread(int fd, void *buf, size_t n, off_t off)
 	if (pw_unlikely(!x.h))
 		return pread_untracked(fd, buf, n, off);
 	if (pw_unlikely(!pw_single_threaded()))
-		return pread_threads(x, fd, buf, n, off);
+		return pread_threads(fd, buf, n, off, x.slot, x.entry);
 	return pread_as(x, fd, buf, n, off, true);
 }
 
-static PW_COLD off_t finish_seek(struct pw_window *w, int fd, off_t off, int whence,
-				 bool done, off_t to)
+/* Where a seek from p leads, for SEEK_SET and SEEK_CUR. Negative or wrapped: too large. */
+HIT uint64_t seek_to(uint64_t p, off_t off, int whence)
 {
-	pw_window_finish(w);
-	return done ? to : pw_lseek_slow(fd, off, whence);
+	return (uint64_t)off + (whence == SEEK_CUR ? pw_pos_value(p) : 0);
 }
 
-/* SEEK_SET and SEEK_CUR inside the file: one CAS, and no lock of any kind. */
-HIT off_t lseek_as(struct number x, int fd, off_t off, int whence, bool alone)
+/*
+ * SEEK_SET and SEEK_CUR inside the file, with p seen OURS: one CAS, and no lock of any kind.
+ *
+ * With one thread no slot names the handle: nothing of the window is touched, and what the
+ * slot would keep from happening, that a handler closes the number, and the handle is used
+ * again, shows in the word: it has been KERNEL since, and its tag has moved on.
+ */
+HIT off_t lseek_alone(struct number x, uint64_t p, int fd, off_t off, int whence)
 {
 	struct pw_reader *r = pw_me.serving;
+	uint64_t to = seek_to(p, off, whence);
+
+	if (pw_unlikely(to > pw_load_relaxed(&x.h->size) || !r || !pw_alive() ||
+			!unchanged(&x) || !pw_pos_move_as(x.h, p, to, true)))
+		return pw_lseek_slow(fd, off, whence);
+	r->seeks++;
+	return (off_t)to;
+}
+
+static NOINLINE off_t lseek_threads(int fd, off_t off, int whence, uint64_t *slot,
+				    uint64_t entry)
+{
+	struct number x = {slot, entry, pw_fd_handle(entry)};
+	struct pw_reader *r = pw_me.serving;
 	struct pw_handle *h = x.h;
-	off_t to = off;
 	bool done = false;
+	uint64_t to;
 	uint64_t p;
 
 	if (pw_unlikely(!servable(r)))
 		return pw_lseek_slow(fd, off, whence);
-	pw_hazard_fill(&r->slot[0], h, alone);
+	pw_hazard_fill(&r->slot[0], h, false);
 	p = pw_load_acquire(&h->pos);
-	if (whence == SEEK_CUR)
-		to = (off_t)((uint64_t)off +
-			     pw_pos_value(p)); /* < 0 or wrapped: too large below */
-	if (pw_likely(unchanged(&x) && pw_pos_ours(p) && whence <= SEEK_CUR &&
-		      whence >= 0 && (uint64_t)to <= pw_load_relaxed(&h->size)))
-		done = pw_pos_move_as(h, p, (uint64_t)to, alone);
-	pw_hazard_clear(&r->slot[0], alone);
+	to = seek_to(p, off, whence);
+	if (pw_likely(unchanged(&x) && pw_pos_ours(p) && to <= pw_load_relaxed(&h->size)))
+		done = pw_pos_move_as(h, p, to, false);
+	pw_hazard_clear(&r->slot[0], false);
 	if (pw_unlikely(retired(h)))
-		return finish_seek(&h->win, fd, off, whence, done, to);
+		pw_window_finish(&h->win);
 	if (pw_unlikely(!done))
 		return pw_lseek_slow(fd, off, whence);
 	r->seeks++;
-	return to;
-}
-
-static NOINLINE off_t lseek_threads(struct number x, int fd, off_t off, int whence)
-{
-	return lseek_as(x, fd, off, whence, false);
+	return (off_t)to;
 }
 
 static NOINLINE off_t lseek_untracked(int fd, off_t off, int whence)
@@ -242,15 +255,82 @@ static NOINLINE off_t lseek_untracked(int fd, off_t off, int whence)
 	return PW_REAL(lseek)(fd, off, whence);
 }
 
+/* The end can move: it is the kernel that says where it is, every time. Where the size word
+ * has been told that, there is no more to do than to move there (io.c, seek_end). */
+static NOINLINE off_t lseek_end(int fd, off_t off, uint64_t *slot, uint64_t entry)
+{
+	struct number x = {slot, entry, pw_fd_handle(entry)};
+	uint64_t p = pw_load_acquire(&x.h->pos);
+	off_t to;
+
+	if (pw_unlikely(!pw_me.serving || !pw_alive() || !pw_pos_ours(p) ||
+			!unchanged(&x) || (pw_load_relaxed(&x.h->flags) & PW_H_FIXED)))
+		return pw_lseek_slow(fd, off, SEEK_END);
+	/* As libc's own, without the way there: no cancellation point, nothing to observe. */
+	to = pw_syscall3(SYS_lseek, fd, off, SEEK_END);
+	if (pw_unlikely(to < 0)) {
+		errno = (int)-to;
+		return -1;
+	}
+	/* A handler may have made a thread meanwhile. */
+	if (pw_likely(unchanged(&x) && pw_single_threaded() && to < PW_POS_MAX &&
+		      (uint64_t)(to - off) == pw_load_relaxed(&x.h->end_told) &&
+		      pw_pos_move_as(x.h, p, (uint64_t)to, true)))
+		return to;
+	return pw_lseek_slow(fd, off, SEEK_END);
+}
+
+/* As read_plain(). */
+static NOINLINE off_t lseek_plain(int fd, off_t off, int whence, uint64_t *slot,
+				  uint64_t entry)
+{
+	struct number x = {slot, entry, pw_fd_handle(entry)};
+	struct pw_reader *r = pw_me.serving;
+	struct pw_handle *h = x.h;
+	off_t to;
+
+	if (pw_unlikely(!servable(r) || !pw_single_threaded() || pw_earn_seek_may(h)))
+		return pw_lseek_slow(fd, off, whence);
+	pw_hazard_fill(&r->slot[0], h, true);
+	if (pw_unlikely(!unchanged(&x) || !pw_pos_quick_begin(h))) {
+		pw_window_leave(&r->slot[0], &h->win);
+		return pw_lseek_slow(fd, off, whence);
+	}
+	pw_pos_noted(&r->slot[0], true);
+	to = PW_REAL(lseek)(fd, off, whence);
+	pw_pos_noted(&r->slot[0], false);
+	if (pw_unlikely(!pw_single_threaded() || !pw_pos_quick_end(h)))
+		pw_pos_end(h);
+	if (to >= 0)
+		pw_earn_sought(h, (uint64_t)to);
+	pw_window_leave(&r->slot[0], &h->win);
+	return to;
+}
+
+static NOINLINE off_t lseek_rest(int fd, off_t off, int whence, uint64_t *slot,
+				 uint64_t entry)
+{
+	if (whence == SEEK_END && pw_single_threaded())
+		return lseek_end(fd, off, slot, entry);
+	return pw_lseek_slow(fd, off, whence);
+}
+
 PW_EXPORT PW_HOT off_t lseek(int fd, off_t off, int whence)
 {
 	struct number x = look_up(fd);
+	uint64_t p;
 
 	if (pw_unlikely(!x.h))
 		return lseek_untracked(fd, off, whence);
+	p = pw_load_acquire(
+		&x.h->pos); /* of another life if the entry is not unchanged */
+	if (pw_unlikely(!pw_pos_ours(p)))
+		return lseek_plain(fd, off, whence, x.slot, x.entry);
+	if (pw_unlikely((unsigned)whence > SEEK_CUR))
+		return lseek_rest(fd, off, whence, x.slot, x.entry);
 	if (pw_unlikely(!pw_single_threaded()))
-		return lseek_threads(x, fd, off, whence);
-	return lseek_as(x, fd, off, whence, true);
+		return lseek_threads(fd, off, whence, x.slot, x.entry);
+	return lseek_alone(x, p, fd, off, whence);
 }
 
 PW_EXPORT ssize_t write(int fd, const void *buf, size_t n)

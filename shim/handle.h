@@ -27,12 +27,13 @@ struct pw_handle {
 	uint64_t size;	   /* at the last look; what SEEK_SET may adopt within */
 	uint64_t earned;   /* ns that real calls have cost more than hits would have */
 	uint64_t next_off; /* where the last real read or seek ended */
-	uint64_t batch;	  /* bytes read from the kernel's position since the last batch */
-	uint64_t high;	  /* the furthest any read has reached */
-	uint64_t hits_at; /* the opening thread's hits when the window was opened */
-	uint32_t calls;	  /* reads and seeks that went to the kernel so far */
-	uint32_t moved;	  /* 1: a seek in this batch went somewhere else */
-	uint32_t seeks;	  /* of these, seeks */
+	uint64_t batch; /* bytes read from the kernel's position since the last batch */
+	uint64_t end_told; /* the end that the file's size word was last told of */
+	uint64_t high;	   /* the furthest any read has reached */
+	uint64_t hits_at;  /* the opening thread's hits when the window was opened */
+	uint32_t calls;	   /* reads and seeks that went to the kernel so far */
+	uint32_t moved;	   /* 1: a seek in this batch went somewhere else */
+	uint32_t seeks;	   /* of these, seeks */
 	uint32_t adopt_at; /* adopt when calls reach this */
 	uint32_t returns;  /* times the position went back for a real call */
 

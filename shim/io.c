@@ -6,6 +6,7 @@
 
 #include "shim/dest.h"
 #include "shim/earn.h"
+#include "shim/numbers.h"
 #include "shim/pos.h"
 #include "shim/real.h"
 #include "shim/signals.h"
@@ -149,6 +150,16 @@ static ssize_t read_kernels(struct pw_held *x, int fd, void *buf, size_t n)
 	return got;
 }
 
+/* Looked at, and not to be served in any way: from now on its calls pass by. */
+static void release_or_forget(struct pw_held *x, int fd)
+{
+	bool never = pw_load_relaxed(&x->h->flags) & PW_H_NEVER;
+
+	pw_release(x);
+	if (never)
+		pw_let_go(fd, x->entry);
+}
+
 ssize_t pw_read_slow(int fd, void *buf, size_t n)
 {
 	struct pw_held x;
@@ -163,7 +174,7 @@ ssize_t pw_read_slow(int fd, void *buf, size_t n)
 		if (!pw_pos_ours(p)) {
 			if (pw_pos_try_begin(x.h)) {
 				got = read_kernels(&x, fd, buf, n);
-				pw_release(&x);
+				release_or_forget(&x, fd);
 				return got;
 			}
 			pw_release(&x);
@@ -230,25 +241,34 @@ ssize_t pw_pread_slow(int fd, void *buf, size_t n, off_t off)
 }
 
 /*
- * SEEK_END asks the kernel wherever the end can move: a stale end would make two appenders overwrite each
- * other. The file's size lock is held meanwhile, so that of many processes that seek to
- * the end of one file each refreshes the size word in turn; who does not get it goes
- * without (file.h). The kernel's position moves as well, which nobody looks at while the
- * position is ours; if another thread gave it back meanwhile, the move of ours fails and
- * the whole call is made again.
+ * SEEK_END asks the kernel wherever the end can move: a stale end would make two appenders
+ * overwrite each other. The size word is for those who look at the segment; where it already
+ * says the same nothing is written, so that processes that ask for one file's end don't take
+ * its cache line from one another. Else whoever gets the size lock asks again and writes
+ * that down: the word never goes back to what an earlier answer was.
+ *
+ * The kernel's position moves as well, which nobody looks at while the position is ours; if
+ * another thread gave it back meanwhile, the move of ours fails and the whole call is made
+ * again.
  */
 static off_t seek_end(struct pw_handle *h, int fd, off_t off)
 {
-	struct pw_shm_file *f = pw_me.serving && pw_segment_peek()
-					? pw_file_get(pw_load_relaxed(&h->win.id))
-					: NULL;
-	bool locked = f && pw_file_lock_size(f);
 	off_t to = PW_REAL(lseek)(fd, off, SEEK_END);
+	struct pw_shm_file *f;
+	off_t then;
 
-	if (locked)
-		pw_file_unlock_size(f, to < 0 ? pw_load_relaxed(&f->size)
-					      : (uint64_t)(to - off));
-	return to;
+	if (to < 0)
+		return to;
+	pw_store_relaxed(&h->end_told, (uint64_t)(to - off));
+	if (!pw_me.serving || !pw_segment_peek())
+		return to;
+	f = pw_file_get(pw_load_relaxed(&h->win.id));
+	if (!f || pw_load_relaxed(&f->size) == (uint64_t)(to - off) ||
+	    !pw_file_lock_size(f))
+		return to;
+	then = PW_REAL(lseek)(fd, off, SEEK_END);
+	pw_file_unlock_size(f, (uint64_t)((then < 0 ? to : then) - off));
+	return then < 0 ? to : then;
 }
 
 /* The kernel's position, or a seek only the kernel can answer. */
@@ -261,7 +281,7 @@ static off_t seek_kernels(struct pw_held *x, int fd, off_t off, int whence)
 	pw_pos_end(x->h);
 	if (to >= 0)
 		pw_earn_sought(x->h, (uint64_t)to);
-	pw_release(x);
+	release_or_forget(x, fd);
 	return to;
 }
 
@@ -295,7 +315,8 @@ off_t pw_lseek_slow(int fd, off_t off, int whence)
 				pw_release(&x);
 				return off;
 			}
-			if (whence == SEEK_CUR && pw_pos_adopt(x.h, fd)) {
+			if ((whence == SEEK_CUR || whence == SEEK_END) &&
+			    pw_pos_adopt(x.h, fd)) {
 				pw_release(&x);
 				return pw_entry_lseek(fd, off,
 						      whence); /* like any other */

@@ -115,6 +115,14 @@ void pw_forget(int fd)
 		pw_fd_set(fd, NULL);
 }
 
+void pw_let_go(int fd, uint64_t entry)
+{
+	struct change c = change_begin(pw_fd_handle(entry));
+
+	pw_fd_clear(fd, entry);
+	change_end(&c);
+}
+
 void pw_duplicated(struct pw_held *x, int from, int to)
 {
 	struct change c;

@@ -16,6 +16,10 @@ int pw_opened(uint32_t opening, int fd, const char *path, int flags);
 /* fd came from somewhere that is not tracked: what the table says of it is stale. */
 void pw_forget(int fd);
 
+/* The number keeps its description, but is not tracked any more, for it is one that is never
+ * served. entry: as it was seen. The caller is not inside. */
+void pw_let_go(int fd, uint64_t entry);
+
 /* `to` is a duplicate of x's number, just made. */
 void pw_duplicated(struct pw_held *x, int from, int to);
 
