@@ -30,8 +30,8 @@ build() {
 	for module in "${wanted[@]}"; do
 		[ ! -e "/usr/share/gnulib/modules/$module" ] || modules+=("$module")
 	done
-	rmdir "$PWD" && gnulib-tool --create-testdir --dir="$PWD" --with-tests \
-		"${modules[@]}" && cd "$PWD" &&
+	gnulib-tool --create-testdir --dir=made --with-tests "${modules[@]}" &&
+		mv made/* . && rmdir made &&
 		FORCE_UNSAFE_CONFIGURE=1 ./configure -q CFLAGS=-O1 &&
 		make -s -j2 && make -s -C gltests check TESTS=
 }
