@@ -2,7 +2,6 @@
 #include "crew.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +102,8 @@ pid_t crew_start(const struct crew_env *env, const char *role, int index,
 	_exit(2);
 }
 
+int crew_status;
+
 enum crew_end crew_await(pid_t pid)
 {
 	int status;
@@ -114,6 +115,7 @@ enum crew_end crew_await(pid_t pid)
 			crew_nap_ms(1);
 			continue;
 		}
+		crew_status = status;
 		if (got == pid && WIFSTOPPED(status))
 			return CREW_STOPPED;
 		if (got == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
@@ -140,62 +142,4 @@ void crew_wrong(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(me->wrong, sizeof(me->wrong), fmt, ap);
 	va_end(ap);
-}
-
-/* ---- calls that are timed -------------------------------------------------------------- */
-
-struct span {
-	uint64_t began, stopped;
-};
-
-static struct span begin(void)
-{
-	uint64_t stopped = atomic_load(&me->stopped_ns);
-
-	return (struct span){crew_now(), stopped};
-}
-
-static void end(struct span s)
-{
-	uint64_t took = crew_now() - s.began;
-	uint64_t stopped = atomic_load(&me->stopped_ns) - s.stopped;
-	uint64_t worst = atomic_load_explicit(&me->worst_ns, memory_order_relaxed);
-
-	took = took > stopped ? took - stopped : 0;
-	while (took > worst && !atomic_compare_exchange_weak(&me->worst_ns, &worst, took))
-		;
-}
-
-#define TIMED(type, call)        \
-	struct span s = begin(); \
-	type ret = call;         \
-	int saved = errno;       \
-                                 \
-	end(s);                  \
-	errno = saved;           \
-	return ret
-
-ssize_t timed_read(int fd, void *buf, size_t n)
-{
-	TIMED(ssize_t, read(fd, buf, n));
-}
-
-ssize_t timed_pread(int fd, void *buf, size_t n, off_t off)
-{
-	TIMED(ssize_t, pread(fd, buf, n, off));
-}
-
-off_t timed_lseek(int fd, off_t off, int whence)
-{
-	TIMED(off_t, lseek(fd, off, whence));
-}
-
-int timed_open(const char *path, int flags)
-{
-	TIMED(int, open(path, flags));
-}
-
-int timed_close(int fd)
-{
-	TIMED(int, close(fd));
 }

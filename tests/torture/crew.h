@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define CREW_MAX 64
+#define CREW_MAX 640
 
 /* A cache page of the library (cache/base.h), in which all of this counts. */
 #define CREW_PAGE ((int64_t)64 << 10)
@@ -33,6 +33,15 @@ struct crew {
 	struct member member[CREW_MAX];
 	_Alignas(64) char more[]; /* whatever else a test shares */
 };
+
+/* What lies at off, a multiple of 8, in a file that crew_make_file() made. No byte is ever
+ * zero, so that every read has its witness. */
+static inline uint64_t crew_word(uint64_t off)
+{
+	return (off / 8 + 1) * 0x9e3779b97f4a7c15u | 0x0101010101010101u;
+}
+
+bool crew_make_file(const char *path, int64_t pages);
 
 uint64_t crew_now(void);
 void crew_nap_ms(unsigned ms);
@@ -57,6 +66,7 @@ pid_t crew_start(const struct crew_env *env, const char *role, int index,
 /* What became of a child: waited for, but no longer than ten seconds. */
 enum crew_end { CREW_WELL, CREW_STOPPED, CREW_KILLED, CREW_BADLY, CREW_LATE };
 enum crew_end crew_await(pid_t pid);
+extern int crew_status; /* what waitpid() said of the last one */
 
 /* The count of that name in a report, 0 if there is none. */
 uint64_t crew_report(const char *path, const char *name);
@@ -83,6 +93,12 @@ void crew_join(const char *index);
 
 /* Leaves a note if it is the first. */
 void crew_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* One read of n bytes, a multiple of 8 up to 4096: at the position, which is known to be off;
+ * or by place. It must give what crew_make_file() put there. */
+void crew_read(int fd, size_t n, int64_t off);
+void crew_pread(int fd, size_t n, int64_t off);
+void crew_seek(int fd, int64_t off, int whence, int64_t want);
 
 /* Calls of libc's, and so of the library, whose duration is noted. */
 ssize_t timed_read(int fd, void *buf, size_t n);

@@ -423,20 +423,6 @@ static void cut_before_close(const char *how)
 	verdict(name);
 }
 
-static bool make_file(void)
-{
-	int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	uint64_t buf[8192];
-	bool ok = fd >= 0;
-
-	for (uint64_t at = 0; ok && at < KILL_PAGES * CREW_PAGE; at += sizeof(buf)) {
-		for (size_t i = 0; i < 8192; i++)
-			buf[i] = kill_word(at + 8 * i);
-		ok = write(fd, buf, sizeof(buf)) == sizeof(buf);
-	}
-	return ok && !fsync(fd) && !close(fd);
-}
-
 int main(int argc, char **argv)
 {
 	const char *folder;
@@ -458,7 +444,7 @@ int main(int argc, char **argv)
 	snprintf(file, sizeof(file), "%s/file", folder);
 	snprintf(reports, sizeof(reports), "%s/report", folder);
 	crew_make(0);
-	made = make_file();
+	made = crew_make_file(file, KILL_PAGES);
 	if (!made)
 		blame("errno %d", errno);
 	verdict("file");

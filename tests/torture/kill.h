@@ -1,16 +1,10 @@
-/* kill.h - the file that the members of the kill test read, and what they do. */
+/* kill.h - what the members of the kill test do. */
 #ifndef TORTURE_KILL_H
 #define TORTURE_KILL_H
 
 #include "crew.h"
 
-#define KILL_PAGES 64
-
-/* No byte is ever zero, so that every read has its witness. */
-static inline uint64_t kill_word(uint64_t off)
-{
-	return (off / 8 + 1) * 0x9e3779b97f4a7c15u | 0x0101010101010101u;
-}
+#define KILL_PAGES 64 /* of the file */
 
 /*
  * read INDEX FILE FROM TO PASSES HOW: earns a window on the first page; then PASSES times over

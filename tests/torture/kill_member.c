@@ -13,54 +13,26 @@
 #define BLOCK 512
 #define SPOT_READS 4000
 
-/* Reads a block at the position, which is known to be at off. */
-static void block(int fd, int64_t off)
-{
-	uint64_t buf[BLOCK / 8];
-	ssize_t got = timed_read(fd, buf, BLOCK);
-
-	if (got != BLOCK) {
-		crew_wrong("read at %lld gave %zd, errno %d", (long long)off, got, errno);
-		return;
-	}
-	for (size_t i = 0; i < BLOCK / 8; i++)
-		if (buf[i] != kill_word((uint64_t)off + 8 * i)) {
-			crew_wrong("wrong bytes at %lld",
-				   (long long)(off + 8 * (int64_t)i));
-			return;
-		}
-	atomic_fetch_add(&me->reads, 1);
-}
-
-static void seek(int fd, int64_t off, int whence, int64_t want)
-{
-	off_t to = timed_lseek(fd, off, whence);
-
-	if (to != want)
-		crew_wrong("lseek %lld, %d gave %lld", (long long)off, whence,
-			   (long long)to);
-}
-
 static void spot(int fd, int reads)
 {
 	for (int i = 0; i < reads; i++) {
 		int64_t at = i % (CREW_PAGE / BLOCK) * BLOCK;
 
 		if (!at)
-			seek(fd, 0, SEEK_SET, 0);
-		block(fd, at);
+			crew_seek(fd, 0, SEEK_SET, 0);
+		crew_read(fd, BLOCK, at);
 	}
 }
 
 static void pass(int fd, int64_t from, int64_t to)
 {
-	seek(fd, from, SEEK_SET, from);
+	crew_seek(fd, from, SEEK_SET, from);
 	for (int64_t at = from; at < to; at += BLOCK) {
-		block(fd, at);
+		crew_read(fd, BLOCK, at);
 		if (at % CREW_PAGE)
 			continue;
-		seek(fd, 0, SEEK_END, KILL_PAGES * CREW_PAGE);
-		seek(fd, at + BLOCK, SEEK_SET, at + BLOCK);
+		crew_seek(fd, 0, SEEK_END, KILL_PAGES * CREW_PAGE);
+		crew_seek(fd, at + BLOCK, SEEK_SET, at + BLOCK);
 	}
 }
 
