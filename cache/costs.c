@@ -81,7 +81,8 @@ static void measure(struct pw_costs *c)
 	/* mmap and munmap themselves are some four calls' worth of work each. The ratios on
 	 * the machines seen were 0.2 to 1.1 and 20 to 55; far beyond that it was noise. */
 	c->call = clamp(call, 100, 20000);
-	c->touch = clamp(touch, c->call / 20, 2 * c->call);
+	c->touch = clamp(touch > 0 ? (int64_t)pw_costs_with_unmap((uint64_t)touch) : 0,
+			 c->call / 20, 2 * c->call);
 	c->map = clamp(map + 8 * call, 8 * c->call, 80 * c->call);
 }
 

@@ -32,6 +32,7 @@ struct pw_shm_file *pw_file_get(uint64_t id)
 	pw_store_relaxed(&f->reads, 0);
 	pw_store_relaxed(&f->opens, 0);
 	pw_store_relaxed(&f->size, 0);
+	pw_store_relaxed(&f->touch, 0);
 	return f;
 }
 
@@ -80,6 +81,25 @@ uint32_t pw_file_expected_reads(uint64_t id)
 	struct pw_shm_file *f = pw_file_get(id);
 
 	return f && pw_load_relaxed(&f->opens) ? pw_load_relaxed(&f->reads) / 16 : 0;
+}
+
+#define TOUCH_AGAIN 32u
+
+uint32_t pw_file_touch(uint64_t id)
+{
+	struct pw_shm_file *f = id ? pw_file_get(id) : NULL;
+
+	if (!f || pw_load_relaxed(&f->opens) % TOUCH_AGAIN == TOUCH_AGAIN - 1)
+		return 0;
+	return (uint32_t)pw_min_u64(pw_load_relaxed(&f->touch), 40000);
+}
+
+void pw_file_set_touch(uint64_t id, uint32_t ns)
+{
+	struct pw_shm_file *f = pw_file_get(id);
+
+	if (f && pw_load_relaxed(&f->touch) != ns)
+		pw_store_relaxed(&f->touch, ns);
 }
 
 static void learn(struct pw_shm_file *f, uint64_t reads)

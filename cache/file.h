@@ -31,6 +31,14 @@ void pw_file_unlock_size(struct pw_shm_file *f, uint64_t size);
 /* Reads that an opening of this file is likely to bring; 0: unknown. */
 uint32_t pw_file_expected_reads(uint64_t id);
 
+/*
+ * What the first touch of one of its pages costs, in ns, its unmapping included: a tenth, where
+ * the kernel keeps the file in larger pieces, of what it costs elsewhere. 0: unknown, or known
+ * for so many openings that it is time to find out again.
+ */
+uint32_t pw_file_touch(uint64_t id);
+void pw_file_set_touch(uint64_t id, uint32_t ns);
+
 /* An opening has ended after so many reads. Where there are threads, all signals may be
  * blocked. */
 void pw_file_learn(uint64_t id, uint64_t reads);

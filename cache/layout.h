@@ -52,7 +52,9 @@ struct pw_shm_file {
 	uint32_t lock;	/* 0, or the millisecond at which it was taken */
 	uint32_t reads; /* reads an opening brings: moving average, 1/16ths */
 	uint32_t opens;
-	uint32_t spare[5];
+	uint32_t
+		touch; /* ns that a page's first touch was last measured to cost; 0: never */
+	uint32_t spare[4];
 	uint64_t spare2[2];
 };
 

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "cache/costs.h"
+#include "cache/file.h"
 #include "cache/page.h"
 #include "cache/points.h"
 #include "cache/stats.h"
@@ -18,6 +19,30 @@ uint64_t pw_touched_ever;
 
 #define RUN ((uint64_t)1 << 20) /* what is looked at and asked for in one call */
 
+#define PAGES (PW_CP / PW_PAGE)
+/* Cache pages that are timed: the first RUN_TIMED of every TIMED_EVERY. In a row, because the
+ * kernel may map two megabytes for the first, and nothing for those that follow. */
+#define RUN_TIMED 32u
+#define TIMED_EVERY 256u
+#define SAMPLES 4u /* that many in a row say what touching costs */
+
+/* In ns for a page. The machine's usual price until the window's own is known. */
+static uint64_t touch_cost(const struct pw_window *w)
+{
+	uint32_t own = pw_load_relaxed(&w->touch_ns);
+
+	return own ? own : pw_costs()->touch;
+}
+
+bool pw_window_gains(const struct pw_window *w, size_t n)
+{
+	uint32_t own = pw_load_relaxed(&w->touch_ns);
+
+	return !own || !n ||
+	       pw_costs_pays(pw_costs_gain_new(pw_costs(), n) * PW_CP / n, own * PAGES,
+			     true);
+}
+
 /*
  * In sequence, a cache page will be read 64 KiB / n times, and each of those reads is a
  * system call saved; against that stand sixteen first touches. Without a sequence nobody
@@ -27,12 +52,15 @@ uint64_t pw_touched_ever;
 static bool worth_touching(struct pw_window *w, uint64_t cp, size_t n, bool sequential)
 {
 	const struct pw_costs *c = pw_costs();
+	bool known = pw_load_relaxed(&w->touch_ns);
 	uint64_t gain = pw_costs_gain(c, n);
-	uint64_t price = (uint64_t)c->touch * (PW_CP / PW_PAGE);
+	uint64_t price = touch_cost(w) * PAGES;
 	uint8_t seen = pw_load_relaxed(&w->map[cp]);
 	uint64_t credit;
 
-	if (sequential && pw_costs_pays(gain * PW_CP / n, price))
+	if (sequential &&
+	    (pw_costs_pays(pw_costs_gain_new(c, n) * PW_CP / n, price, known) ||
+	     (!known && pw_load_relaxed(&w->samples) < SAMPLES)))
 		return true;
 	if (n > PW_CP)
 		gain = gain * PW_CP / n; /* the read pays for all the pages it spans */
@@ -102,6 +130,54 @@ static bool fill(struct pw_window *w, uint64_t cp)
 				      MADV_POPULATE_READ);
 }
 
+/* The data's own way from memory is not what touching costs: a copy would wait for it as well.
+ * The first load is mostly a fault that maps all pages of a cache page; what the others take
+ * beyond a trip to memory each is faults of theirs. */
+#define FROM_MEMORY_NS 100
+
+static uint64_t time_touches(const unsigned char *at)
+{
+	int64_t start = pw_sys->now_ns();
+	int64_t first;
+	int64_t rest;
+
+	(void)pw_copy_look_ahead(at, 1);
+	first = pw_sys->now_ns();
+	for (unsigned i = 1; i < PAGES; i++)
+		(void)pw_copy_look_ahead(at + i * PW_PAGE, 1);
+	rest = pw_sys->now_ns() - first - (int64_t)(PAGES - 1) * FROM_MEMORY_NS;
+	return (uint64_t)(first - start + (rest > 0 ? rest : 0));
+}
+
+/*
+ * How much a file's pages cost to touch depends on how large the pieces are in which the
+ * kernel keeps it, by a factor of ten, and nobody can be asked: so it is timed. touch_ns stays
+ * 0 until there are enough samples.
+ */
+static void measure(struct pw_window *w, uint64_t cp)
+{
+	uint32_t most =
+		2 * pw_costs()->call; /* more: it had to be read, or we were late */
+	uint32_t before = pw_load_relaxed(&w->touch_avg);
+	uint32_t samples = pw_load_relaxed(&w->samples);
+	uint64_t known = pw_load_relaxed(&w->known);
+	uint64_t ns;
+
+	if (pw_load_relaxed(&w->pages) % TIMED_EVERY >= RUN_TIMED ||
+	    known < ((cp + 1) << PW_CP_SHIFT))
+		return;
+	ns = pw_costs_with_unmap(time_touches(w->base + (cp << PW_CP_SHIFT))) / PAGES;
+	ns = pw_min_u64(ns + 1, most);
+	if (samples) /* what comes between only ever makes it look dearer */
+		ns = ns < before ? (before + ns) / 2 : before + (ns - before) / 16;
+	pw_store_relaxed(&w->touch_avg, (uint32_t)ns);
+	pw_store_relaxed(&w->samples, samples + 1);
+	if (samples + 1 < SAMPLES)
+		return;
+	pw_store_relaxed(&w->touch_ns, (uint32_t)ns);
+	pw_file_set_touch(pw_load_relaxed(&w->id), (uint32_t)ns);
+}
+
 static void touch(struct pw_window *w, int fd, uint64_t cp, bool sequential)
 {
 	if (sequential)
@@ -117,6 +193,7 @@ static void touch(struct pw_window *w, int fd, uint64_t cp, bool sequential)
 	case PW_PAGE_TOUCH:
 		break;
 	}
+	measure(w, cp);
 	if (pw_xchg_acq_rel(&w->map[cp], PW_M_TOUCHED | PW_M_REF) & PW_M_TOUCHED)
 		return; /* another thread was at it, and has counted it */
 	pw_add_relaxed(&w->pages, 1);

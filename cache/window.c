@@ -134,6 +134,8 @@ int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat
 	pw_store_relaxed(&w->doubts, 0);
 	pw_store_relaxed(&w->no_wait, 0);
 	pw_store_relaxed(&w->hold, 0);
+	pw_store_relaxed(&w->touch_ns, pw_file_touch(pw_load_relaxed(&w->id)));
+	pw_store_relaxed(&w->samples, 0);
 	pw_store_relaxed(&w->pages, 0);
 	pw_store_relaxed(&w->clock_hand, 0);
 	err = map_file(w, fd, writable, st);

@@ -43,7 +43,12 @@ struct pw_window {
 	uint64_t looked_at; /* the cache page at which to look ahead again */
 	uint64_t hits_mark; /* the thread's hits at the last doubt */
 	uint32_t doubts;    /* since then */
-	uint32_t no_wait;   /* a deadline was met: no more sleeping in this window */
+	/* What a page's first touch was seen to cost, in ns, 0: unknown; and the same while
+	 * there are few samples (touch.c). */
+	uint32_t touch_ns;
+	uint32_t touch_avg;
+	uint32_t samples;
+	uint32_t no_wait; /* a deadline was met: no more sleeping in this window */
 	uint64_t maplen;
 	uint64_t pages;		/* cache pages touched; atomic add */
 	uint64_t clock_hand;	/* the reclaimer's; racy */
@@ -67,6 +72,12 @@ enum pw_hit {
  * W1 applies.
  */
 bool pw_window_touch(struct pw_window *w, int fd, size_t n, uint64_t off);
+
+/*
+ * Is it cheaper to touch new pages than to leave reads of n bytes in sequence to the kernel?
+ * True as long as it is not known what touching costs here.
+ */
+bool pw_window_gains(const struct pw_window *w, size_t n);
 
 /*
  * After any other miss: notes the doubt; `hits` is the calling thread's hit count. Many

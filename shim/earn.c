@@ -14,6 +14,8 @@
  * before it is likely to matter. Large reads gain little, so they wait longer. */
 #define LARGE 16384u
 #define LARGE_FIRST 64u
+/* So many reads in sequence for which the window was no help, and it goes. */
+#define VAIN 4u
 
 static void look(struct pw_handle *h, int fd)
 {
@@ -102,12 +104,32 @@ static uint64_t gain_of(const struct pw_handle *h, uint64_t n, uint64_t bytes,
 			uint64_t end, bool in_sequence)
 {
 	const struct pw_costs *c = pw_costs();
-	uint64_t gain = n * pw_costs_gain(c, bytes / n);
-	uint64_t touching = c->touch * bytes / PW_PAGE;
+	uint32_t own = pw_file_touch(pw_load_relaxed(&h->win.id));
+	uint64_t touching = (uint64_t)(own ? own : c->touch) * bytes / PW_PAGE;
+	uint64_t gain = n * pw_costs_gain_new(c, bytes / n);
 
 	if (!in_sequence || end <= pw_load_relaxed(&h->high))
-		return gain;
-	return pw_costs_pays(gain, touching) ? gain - touching : 0;
+		return n * pw_costs_gain(c, bytes / n);
+	if (pw_load_relaxed(&h->flags) & PW_H_VAIN)
+		return 0;
+	return pw_costs_pays(gain, touching, own) ? gain - touching : 0;
+}
+
+/*
+ * In sequence, and by the machine's usual price a window would be no gain; but this file's
+ * pages may be ten times as cheap to touch. Once for a handle, and if nobody knows this file,
+ * that is worth finding out: it costs some 20 us, after calls that took 300 and more.
+ */
+static bool worth_exploring(struct pw_handle *h, int fd, uint64_t bytes)
+{
+	const struct pw_costs *c = pw_costs();
+	uint64_t n = bytes / PW_EARN_BATCH;
+
+	if ((pw_load_relaxed(&h->flags) & PW_H_VAIN) ||
+	    pw_load_relaxed(&h->calls) < LARGE_FIRST || !qualified(h, fd) ||
+	    !pw_costs_pays(pw_costs_gain_new(c, n), c->touch * n / PW_PAGE / 8, true))
+		return false;
+	return !pw_file_touch(pw_load_relaxed(&h->win.id));
 }
 
 static void note_high(struct pw_handle *h, uint64_t end)
@@ -176,8 +198,24 @@ void pw_earn_batch(struct pw_handle *h, int fd)
 		return;
 	gain = gain_of(h, PW_EARN_BATCH, bytes, end, in_sequence);
 	note_high(h, end);
-	if (paid(h, gain) && qualified(h, fd) && pw_pos_adopt(h, fd))
+	if ((paid(h, gain) || (!gain && worth_exploring(h, fd, bytes))) &&
+	    qualified(h, fd) && pw_pos_adopt(h, fd))
 		open_window(h, fd);
+}
+
+/* The window was a try, and is no gain: as if it had never been, and not for reads like
+ * these again. Ends when the caller, whose
+ * slot names it, leaves. */
+static void let_go(struct pw_handle *h, int fd)
+{
+	pw_or_acq_rel(&h->flags, PW_H_VAIN);
+	pw_store_relaxed(&h->vain, 0);
+	pw_store_relaxed(&h->earned, 0);
+	pw_window_retire(&h->win, false);
+	if (pw_pos_ours(pw_pos_load(h))) {
+		pw_pos_begin(h, fd);
+		pw_pos_end(h);
+	}
 }
 
 static void refresh(struct pw_handle *h, int fd, uint64_t off, uint64_t got)
@@ -198,7 +236,14 @@ void pw_earn_read(struct pw_handle *h, int fd, uint64_t off, uint64_t got)
 	pw_store_relaxed(&h->calls, calls);
 	pw_store_relaxed(&h->next_off, off + got);
 	if (pw_window_is_open(&h->win)) {
-		refresh(h, fd, off, got);
+		if (in_sequence && !pw_window_gains(&h->win, got))
+			pw_store_relaxed(&h->vain, pw_load_relaxed(&h->vain) + 1);
+		else
+			pw_store_relaxed(&h->vain, 0);
+		if (pw_load_relaxed(&h->vain) >= VAIN)
+			let_go(h, fd);
+		else
+			refresh(h, fd, off, got);
 	} else if (calls >= PW_EARN_BATCH && pw_me.serving &&
 		   !(pw_load_relaxed(&h->flags) & (PW_H_NO_WINDOW | PW_H_NEVER)) &&
 		   (got < LARGE || calls >= LARGE_FIRST)) {

@@ -75,6 +75,7 @@ struct pw_handle *pw_handle_new(uint32_t flags)
 	pw_store_relaxed(&h->batch, 0);
 	pw_store_relaxed(&h->adopt_at, 0);
 	pw_store_relaxed(&h->returns, 0);
+	pw_store_relaxed(&h->vain, 0);
 	pw_store_relaxed(&h->hits_at, 0);
 	pw_store_relaxed(&h->win.id, 0);
 	pw_store_relaxed(&h->flags, flags);

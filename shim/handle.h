@@ -14,6 +14,7 @@
 #define PW_H_NEVER 4u	   /* looked at: not to be served in any way */
 #define PW_H_NO_WINDOW 16u /* a window was refused: positions only */
 #define PW_H_SHARED 8u /* another process may share it: the position stays the kernel's */
+#define PW_H_VAIN 64u  /* reads on new ground in sequence are the kernel's */
 #define PW_H_FIXED 32u /* nobody can change the file: `size` is where it ends */
 
 struct pw_handle {
@@ -35,6 +36,7 @@ struct pw_handle {
 	uint32_t moved;	   /* 1: a seek in this batch went somewhere else */
 	uint32_t seeks;	   /* of these, seeks */
 	uint32_t adopt_at; /* adopt when calls reach this */
+	uint32_t vain;	   /* real reads in sequence that a window was no help with */
 	uint32_t returns;  /* times the position went back for a real call */
 
 	struct pw_handle *next_free; /* while on the free list */

@@ -19,7 +19,15 @@ static const struct pw_segment *s;
 static int fd = -1;
 static unsigned char buf[4 * PW_CP];
 
-/* Costs are given, so that what pays is known; then a window on a file of SIZE. */
+static int64_t clock_now;
+static int64_t clock_step;
+
+static int64_t stepped(void)
+{
+	return clock_now += clock_step;
+}
+
+/* Costs are given, so that what pays is known, and the clock stands still; then a window on a file of SIZE. */
 static void start(const char *path, uint32_t call, uint32_t touch)
 {
 	s = pw_segment_get();
@@ -31,6 +39,7 @@ static void start(const char *path, uint32_t call, uint32_t touch)
 	cr_assert_eq(pw_costs()->call, call);
 	me = pw_reader_claim();
 	unit_guard();
+	unit_sys.now_ns = stepped;
 	fd = unit_file(path, SIZE);
 	cr_assert_eq(unit_open(me, &w, fd), 0);
 	unit_fail(U_ANY, 0, 0);
@@ -88,13 +97,69 @@ UNIT_TEST(touch, in_sequence_at_once)
 	cr_assert_eq(w.pages, (uint64_t)CPS);
 }
 
-/* Where touching is dear and a read is large, the kernel is the better choice. */
+static void read_in_sequence(void)
+{
+	for (uint64_t off = 0; off < SIZE; off += PW_CP)
+		once(PW_CP, off);
+}
+
+/* Where touching is dear and a read is large, the kernel is the better choice. That this file
+ * is as dear as others is found out with the first few; the next window knows. */
 UNIT_TEST(touch, not_where_it_does_not_pay)
 {
 	start(unit_shm("file"), 100, 20000);
-	for (uint64_t off = 0; off < SIZE; off += PW_CP)
-		CHECK(once(PW_CP, off) == PW_MISS_TOUCH);
+	clock_step = 1000000;
+	cr_assert(pw_window_gains(&w, PW_CP), "not known yet");
+	read_in_sequence();
+	cr_assert_eq(own(PW_S_PAGES), 4u);
+	cr_assert_not(pw_window_gains(&w, PW_CP));
+	cr_assert(pw_window_gains(&w, 64), "small reads gain all the same");
+	cr_assert_eq(pw_file_touch(w.id), 200u, "twice a call is as dear as it gets");
+
+	pw_window_retire(&w, false);
+	cr_assert_eq(unit_open(me, &w, fd), 0);
+	read_in_sequence();
 	cr_assert_eq(own(PW_S_PAGES), 0u);
+}
+
+/* A file in large pieces: dear as others, by the machine's costs; cheap, as it turns out. */
+UNIT_TEST(touch, cheaper_than_it_looked)
+{
+	start(unit_shm("file"), 100, 20000);
+	once(PW_CP, 0);
+	for (uint64_t off = PW_CP; off < SIZE; off += PW_CP)
+		CHECK(once(PW_CP, off) == PW_HIT);
+	cr_assert(pw_window_gains(&w, PW_CP));
+	cr_assert_eq(pw_file_touch(w.id), 1u);
+}
+
+/* The kernel may map much at the first touch and nothing at those that follow. */
+UNIT_TEST(touch, one_dear_page_in_a_row)
+{
+	start(unit_shm("file"), 1000, 20000);
+	clock_step = 5000;
+	once(PW_CP, 0);
+	clock_step = 1;
+	for (uint64_t off = PW_CP; off < SIZE; off += PW_CP)
+		CHECK(once(PW_CP, off) == PW_HIT);
+	cr_assert_lt(pw_file_touch(w.id), 100u);
+}
+
+/* Known for many openings: found out again, for the file may have been written anew. */
+UNIT_TEST(touch, found_out_again)
+{
+	unsigned unknown = 0;
+
+	start(unit_shm("file"), 100, 20000);
+	pw_file_set_touch(w.id, 7);
+	for (int i = 0; i < 320; i++) {
+		unknown += !pw_file_touch(w.id);
+		pw_file_learn(w.id, 1);
+	}
+	cr_assert_eq(unknown, 10u);
+	cr_assert_eq(pw_file_touch(0), 0u, "no file");
+	pw_file_set_touch(w.id, UINT32_MAX);
+	cr_assert_leq(pw_file_touch(w.id), 40000u);
 }
 
 /* Elsewhere each read pays a part, the sum at most some twice what touching costs. */
