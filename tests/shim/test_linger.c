@@ -5,48 +5,11 @@
  *
  * Each check is made after a close in several settings: contexts() below.
  */
-#include <sched.h>
-#include <spawn.h>
-#include <sys/file.h>
-#include <sys/inotify.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 
-#include "_self.h"
-
-#define SIZE 600000
-
-struct check {
-	int flags;
-	void (*make)(const char *path); /* NULL: make_file */
-	void (*before)(int fd, const char *path);
-	void (*after)(const char *path);
-};
-
-static int opened(const struct check *c, const char *path)
-{
-	int fd;
-
-	if (c->make)
-		c->make(path);
-	else
-		make_file(path, 1, SIZE);
-	fd = open(path, c->flags);
-	NEED(fd >= 0);
-	warm(fd);
-	return fd;
-}
-
-static int prepared(const struct check *c, const char *path)
-{
-	int fd = opened(c, path);
-
-	if (c->before)
-		c->before(fd, path);
-	return fd;
-}
+#include "linger.h"
 
 static void alone(const struct check *c, const char *path)
 {
@@ -140,6 +103,84 @@ static void inherited(const struct check *c, const char *path)
 	say_wait(pid);
 }
 
+static void by_range(const struct check *c, const char *path)
+{
+	int fd = prepared(c, path);
+
+	say_ret("close_range", close_range((unsigned)fd, (unsigned)fd, 0));
+	c->after(path);
+	need_unmapped_file(path);
+}
+
+static void replaced(const struct check *c, const char *path)
+{
+	int fd = prepared(c, path);
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	say_ret("dup2", dup2(null, fd) == fd);
+	close(null);
+	c->after(path);
+	need_unmapped_file(path);
+	close(fd);
+}
+
+/* Nobody closes it: the process ends, or becomes another. */
+static void ended(const struct check *c, const char *path, void (*end)(int fd))
+{
+	pid_t pid;
+
+	make_file(path, 1, SIZE); /* a watcher needs one */
+	if (c->before == watch)
+		watch(-1, path);
+	pid = fork();
+	if (!pid) {
+		int fd = opened(c, path);
+
+		if (c->before && c->before != watch)
+			c->before(fd, path);
+		end(fd);
+		_exit(96);
+	}
+	say_wait(pid);
+	c->after(path);
+}
+
+static void end_by_exit(int fd)
+{
+	(void)fd;
+	exit(0);
+}
+
+static void end_by_kill(int fd)
+{
+	(void)fd;
+	kill(getpid(), SIGKILL);
+}
+
+static void end_by_exec(int fd)
+{
+	char *argv[6];
+
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	reader_args(argv, self_static, fd, 1, "executed");
+	execv(self_static, argv);
+}
+
+static void exited(const struct check *c, const char *path)
+{
+	ended(c, path, end_by_exit);
+}
+
+static void killed(const struct check *c, const char *path)
+{
+	ended(c, path, end_by_kill);
+}
+
+static void executed(const struct check *c, const char *path)
+{
+	ended(c, path, end_by_exec);
+}
+
 static void contexts(const char *folder, const struct check *c)
 {
 	static const struct {
@@ -149,6 +190,9 @@ static void contexts(const char *folder, const struct check *c)
 		{"alone", alone},	  {"other-open", other_open},
 		{"three", last_of_three}, {"stream", by_stream},
 		{"child", in_child},	  {"inherited", inherited},
+		{"range", by_range},	  {"replaced", replaced},
+		{"exited", exited},	  {"killed", killed},
+		{"executed", executed},
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
@@ -161,48 +205,6 @@ static void contexts(const char *folder, const struct check *c)
 }
 
 /* ---- locks and leases ---- */
-
-static void take_flock(int fd, const char *path)
-{
-	(void)path;
-	say_ret("flock", flock(fd, LOCK_EX));
-}
-
-static void try_flock(const char *path)
-{
-	int fd = (int)raw3(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);
-
-	say("another's flock: %ld", raw2(SYS_flock, fd, LOCK_EX | LOCK_NB));
-	raw1(SYS_close, fd);
-}
-
-static void take_ofd(int fd, const char *path)
-{
-	struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-
-	(void)path;
-	say_ret("F_OFD_SETLK", fcntl(fd, F_OFD_SETLK, &l));
-}
-
-static void try_ofd(const char *path)
-{
-	struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	int fd = (int)raw3(SYS_open, path, O_RDWR | O_CLOEXEC, 0);
-
-	say("another's lock: %ld", raw3(SYS_fcntl, fd, F_OFD_SETLK, &l));
-	raw1(SYS_close, fd);
-}
-
-static void try_lease(const char *path)
-{
-	int fd = (int)raw3(SYS_open, path, O_RDWR | O_CLOEXEC, 0);
-
-	say("lease for writing: %ld", raw3(SYS_fcntl, fd, F_SETLEASE, F_WRLCK));
-	raw1(SYS_close, fd);
-	fd = (int)raw3(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);
-	say("lease for reading: %ld", raw3(SYS_fcntl, fd, F_SETLEASE, F_RDLCK));
-	raw1(SYS_close, fd);
-}
 
 static void flocks(void)
 {
@@ -226,31 +228,6 @@ static void leases_rdwr(void)
 
 /* ---- events ---- */
 
-static int watcher;
-
-static void watch(int fd, const char *path)
-{
-	(void)fd;
-	watcher = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	NEED(inotify_add_watch(watcher, path, IN_CLOSE) >= 0);
-}
-
-static void see_events(const char *path)
-{
-	char buf[4096] __attribute__((aligned(8)));
-	long n = raw3(SYS_read, watcher, buf, sizeof(buf));
-
-	(void)path;
-	for (long at = 0; at < n;) {
-		struct inotify_event *e = (void *)(buf + at);
-
-		say("event %x", e->mask);
-		at += (long)(sizeof(*e) + e->len);
-	}
-	say("events: %d", n > 0);
-	close(watcher);
-}
-
 static void close_nowrite(void)
 {
 	contexts(".", &(struct check){O_RDONLY, NULL, watch, see_events});
@@ -263,28 +240,6 @@ static void close_write(void)
 
 /* ---- executables ---- */
 
-static void copy_program(const char *path)
-{
-	char command[4500];
-
-	snprintf(command, sizeof(command), "cp '%s' %s", self_static, path);
-	NEED(!system(command));
-}
-
-static void execute(const char *path)
-{
-	char *argv[6];
-	pid_t pid;
-	int err;
-
-	reader_args(argv, path, 99, 1, "executed");
-	err = posix_spawn(&pid, path, NULL, NULL, argv, environ);
-	if (!err)
-		NEED(waitpid(pid, NULL, 0) == pid);
-	say("posix_spawn: %d", err);
-	say("open for writing: %d", raw3(SYS_open, path, O_RDWR | O_CLOEXEC, 0) >= 0);
-}
-
 static void executes(void)
 {
 	contexts(".", &(struct check){O_RDWR, copy_program, NULL, execute});
@@ -296,37 +251,6 @@ static void executes_readonly(void)
 }
 
 /* ---- space, mounts, seals ---- */
-
-#define MOUNTED "m"
-
-static void mount_small(void)
-{
-	mkdir(MOUNTED, 0700);
-	/* Raw: the library steps aside at unshare(). */
-	if (raw1(SYS_unshare, CLONE_NEWNS) ||
-	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("none", MOUNTED, "tmpfs", 0, "size=8M"))
-		self_skip("no mounts in a namespace here");
-}
-
-static void remove_it(int fd, const char *path)
-{
-	struct statfs fs;
-
-	(void)fd;
-	unlink(path);
-	NEED(!statfs(MOUNTED, &fs));
-	say("while open %ld blocks free", (long)fs.f_bfree);
-}
-
-static void see_space(const char *path)
-{
-	struct statfs fs;
-
-	(void)path;
-	NEED(!statfs(MOUNTED, &fs));
-	say("%ld blocks free, of %ld", (long)fs.f_bfree, (long)fs.f_blocks);
-}
 
 static void space(void)
 {
