@@ -254,6 +254,18 @@ const struct pw_segment *pw_segment_peek(void)
 	return pw_load_acquire(&seg_state) == ATTACHED ? &seg : NULL;
 }
 
+/* Under a limit on address space there are no windows (window.c): the segment would be of no
+ * use, and may be what the program is short of later. */
+static int space(const char *path)
+{
+	uint64_t limit;
+
+	if (pw_sys->getrlimit(RLIMIT_AS, &limit) || limit != RLIM64_INFINITY)
+		return refuse("segment not used: address space is limited", path,
+			      -ENOMEM);
+	return 0;
+}
+
 const struct pw_segment *pw_segment_get(void)
 {
 	uint32_t state = UNTRIED;
@@ -265,7 +277,9 @@ const struct pw_segment *pw_segment_get(void)
 	if (!pw_cas(&seg_state, &state, TRYING))
 		return NULL; /* another thread is at it: go without, this once */
 	path = pw_segment_path();
-	err = attach(path, PROT_READ | PROT_WRITE, &seg);
+	err = space(path);
+	if (!err)
+		err = attach(path, PROT_READ | PROT_WRITE, &seg);
 	if (err == -ENOENT) {
 		err = create(path, &seg);
 		if (err == -EEXIST) /* another process was quicker */

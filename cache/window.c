@@ -9,9 +9,8 @@
 #include "cache/file.h"
 #include "cache/points.h"
 #include "cache/probe.h"
+#include "cache/room.h"
 #include "cache/stats.h"
-
-#define WINDOWS_MAX 4096 /* of vm.max_map_count's 65530; the program needs the rest */
 
 void (*pw_window_dead)(struct pw_window *w);
 
@@ -123,8 +122,9 @@ int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat
 	if (err)
 		return err;
 	pw_stat_own(windows);
-	if (windows[PW_S_WINDOWS] >= WINDOWS_MAX)
-		return -EPERM;
+	err = pw_room_for_window(windows[PW_S_WINDOWS]);
+	if (err)
+		return err;
 	if (!pw_cas(&w->state, &seen, PW_WIN_OPENING))
 		return -EBUSY;
 	pw_store_relaxed(&w->id, pw_file_id(st));

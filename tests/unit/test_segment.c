@@ -454,6 +454,27 @@ static void enough_limit(void *arg)
 	attach_child(arg);
 }
 
+/* There will be no windows, and the program may need every page. */
+static void limited_space(void *arg)
+{
+	struct rlimit r = {1UL << 34, RLIM_INFINITY};
+
+	(void)arg;
+	MUST(!setrlimit(RLIMIT_AS, &r));
+	pw_note = keep_note;
+	MUST(pw_segment_get() == NULL);
+	MUST(notes == 1 && strstr(noted, "address space"));
+	MUST(unit_maps(pw_segment_path()) == 0);
+}
+
+UNIT_TEST(segment, address_space_limit)
+{
+	unit_child(limited_space, NULL);
+	cr_assert_neq(access(pw_segment_path(), F_OK), 0);
+	make_segment();
+	unit_child(limited_space, NULL);
+}
+
 UNIT_TEST(segment, file_size_limit)
 {
 	unit_child(small_limit, (void *)(uintptr_t)(PW_SEGMENT_BYTES - 1));
@@ -576,9 +597,9 @@ static unsigned walk(bool exists, long err)
 UNIT_TEST(segment, each_call_fails_once)
 {
 	/* madvise alone may fail without harm. */
-	cr_assert_eq(walk(true, -EIO), 4u, "open fstat fstatfs mmap");
-	cr_assert_geq(walk(false, -EIO), 7u,
-		      "open getrlimit open statfs fchmod fallocate...");
+	cr_assert_eq(walk(true, -EIO), 5u, "getrlimit open fstat fstatfs mmap");
+	cr_assert_geq(walk(false, -EIO), 8u,
+		      "getrlimit open getrlimit open statfs fchmod fallocate...");
 	walk(true, -ENOMEM);
 	walk(false, -ENOSPC);
 	walk(false, -EMFILE);
