@@ -284,7 +284,7 @@ format:
 	$(Q)clang-format -i $$(tests/gates/_sources)
 
 .PHONY: torture fuzz suites bench bench-full
-torture: all test-programs
+torture: all test-programs $(B)/debug/libpagewell.so
 	@tests/torture/_long
 fuzz: all test-programs
 	@tests/diff/_fuzz
