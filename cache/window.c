@@ -110,6 +110,17 @@ static int map_file(struct pw_window *w, int fd, bool writable, const struct sta
 	return 0;
 }
 
+static uint32_t touch_known(uint64_t id)
+{
+	uint64_t saved;
+	uint32_t ns;
+
+	pw_segment_enter_blocked(&saved);
+	ns = pw_file_touch(id);
+	pw_segment_leave_blocked(&saved);
+	return ns;
+}
+
 int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat *st)
 {
 	uint32_t seen = 0;
@@ -134,7 +145,7 @@ int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat
 	pw_store_relaxed(&w->doubts, 0);
 	pw_store_relaxed(&w->no_wait, 0);
 	pw_store_relaxed(&w->hold, 0);
-	pw_store_relaxed(&w->touch_ns, pw_file_touch(pw_load_relaxed(&w->id)));
+	pw_store_relaxed(&w->touch_ns, touch_known(pw_load_relaxed(&w->id)));
 	pw_store_relaxed(&w->samples, 0);
 	pw_store_relaxed(&w->pages, 0);
 	pw_store_relaxed(&w->clock_hand, 0);

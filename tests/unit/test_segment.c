@@ -795,7 +795,7 @@ static void *idle(void *arg)
 	return arg;
 }
 
-static void block_and_cut(void)
+static void block_and_cut(bool probed)
 {
 	struct sigaction act = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO};
 	sigset_t all;
@@ -803,6 +803,8 @@ static void block_and_cut(void)
 
 	make_segment();
 	cr_assert_not_null(pw_segment_get());
+	if (probed)
+		cr_assert_eq(pw_probe_kernel(), 0);
 	cr_assert_eq(sigaction(SIGBUS, &act, NULL), 0);
 	cr_assert_eq(pthread_create(&t, NULL, idle, NULL), 0);
 	sigfillset(&all);
@@ -822,14 +824,26 @@ static void still_blocked(void)
 
 UNIT_TEST(segment, cut_short_before_learning)
 {
-	block_and_cut();
+	block_and_cut(true);
 	pw_file_learn(4711, 1);
 	still_blocked();
 }
 
 UNIT_TEST(segment, cut_short_before_probing)
 {
-	block_and_cut();
+	block_and_cut(false);
 	pw_probe_kernel();
+	still_blocked();
+}
+
+UNIT_TEST(segment, cut_short_before_a_window)
+{
+	static struct pw_window w;
+	int fd = unit_file(unit_tmp("file"), 100000);
+	struct stat st;
+
+	cr_assert_eq(fstat(fd, &st), 0);
+	block_and_cut(true);
+	cr_assert_eq(pw_window_open(&w, fd, false, &st), 0);
 	still_blocked();
 }
