@@ -5,7 +5,7 @@
 #	make demo		the examples; the same
 #	make install		PREFIX=/usr/local DESTDIR=
 #	make lint check-layers check-symbols format clean
-#	make torture fuzz suites bench bench-full
+#	make torture mutants fuzz suites bench bench-full
 #
 # V=1 shows the commands, CC=clang changes the compiler, B=folder builds elsewhere.
 
@@ -283,9 +283,11 @@ check-symbols: all
 format:
 	$(Q)clang-format -i $$(tests/gates/_sources)
 
-.PHONY: torture fuzz suites bench bench-full
+.PHONY: torture mutants fuzz suites bench bench-full
 torture: all test-programs $(B)/debug/libpagewell.so
 	@tests/torture/_long
+mutants: all test-programs
+	@status=0; for m in tests/*/_mutants; do $$m || status=1; done; exit $$status
 fuzz: all test-programs
 	@tests/diff/_fuzz
 suites: all

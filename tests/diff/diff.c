@@ -36,6 +36,7 @@ static const char usage[] =
 	"  --steps N        about so many steps a program (default: 25 to 100)\n"
 	"  --shrink N       shorten at most N failing programs (default 5)\n"
 	"  --shrink-time S  seconds for each of them (default 30)\n"
+	"  --until N        no more programs when N have failed\n"
 	"  --stride N       sweep: at every Nth instruction (default 1)\n"
 	"  --trace          print the traces of both runs\n";
 
@@ -43,7 +44,7 @@ struct options {
 	const char *lib;
 	bool plain, trace;
 	int jobs, steps, shrink, shrink_time;
-	int fuzz, stride, show;
+	int fuzz, stride, show, until;
 	long from, to;
 	bool seeds, prog, sweep;
 };
@@ -159,6 +160,11 @@ static void close_driver(void)
 	pw_driver_close(&driver);
 }
 
+static bool enough(const struct options *o)
+{
+	return o->until && __atomic_load_n(&tally->failed, __ATOMIC_RELAXED) >= o->until;
+}
+
 static void work(const struct options *o)
 {
 	static struct pw_prog p;
@@ -167,7 +173,7 @@ static void work(const struct options *o)
 	long seed;
 
 	open_driver(o);
-	while (!stop) {
+	while (!stop && !enough(o)) {
 		seed = __atomic_fetch_add(&tally->next, 1, __ATOMIC_RELAXED);
 		if (o->fuzz ? time(NULL) >= end : seed > o->to)
 			break;
@@ -247,7 +253,7 @@ static int run_files(const struct options *o, char **names)
 	int bad = 0;
 
 	open_driver(o);
-	for (; *names && !stop; names++) {
+	for (; *names && !stop && !enough(o); names++) {
 		if (!read_program(&p, *names)) {
 			bad = 2;
 			break;
@@ -298,6 +304,7 @@ static const struct option long_options[] = {
 	{"lib", 1, NULL, 'l'},
 	{"plain", 0, NULL, 'n'},
 	{"jobs", 1, NULL, NUMBER(jobs)},
+	{"until", 1, NULL, NUMBER(until)},
 	{"steps", 1, NULL, NUMBER(steps)},
 	{"shrink", 1, NULL, NUMBER(shrink)},
 	{"shrink-time", 1, NULL, NUMBER(shrink_time)},

@@ -155,7 +155,7 @@ void pw_do_BRK(const struct pw_step *s)
 {
 	char *p;
 
-	if (s->name == 0) {
+	if (s->name < 2) {
 		p = sbrk(4 * PAGE);
 	} else {
 		p = (char *)PW_RAW1(SYS_brk, 0);
@@ -170,9 +170,11 @@ void pw_do_BRK(const struct pw_step *s)
 	read_into(s, "again", p);
 	if (s->name == 0)
 		sbrk(-4 * PAGE);
+	else if (s->name == 1)
+		brk(p - PAGE);
 	else
 		syscall(SYS_brk, p - PAGE);
-	read_into(s, "gone", p + PAGE);
+	read_into(s, "gone", p);
 }
 
 void pw_do_SHM(const struct pw_step *s)
