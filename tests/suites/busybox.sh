@@ -4,6 +4,7 @@
 packages="gcc make libc6-dev dpkg-dev bzip2 xz-utils"
 source=busybox
 user=nobody
+limit=1200
 
 build() {
 	make -s defconfig && make -s -j2 && find . -name '*.o' -delete

@@ -3,6 +3,7 @@
 packages="gcc make libc6-dev perl dpkg-dev xz-utils"
 source=coreutils
 user=nobody
+limit=1200
 
 build() {
 	FORCE_UNSAFE_CONFIGURE=1 ./configure -q --disable-nls CFLAGS=-O1 &&

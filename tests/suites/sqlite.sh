@@ -4,6 +4,7 @@
 packages="gcc make libc6-dev dpkg-dev tcl tcl-dev xz-utils libreadline-dev zlib1g-dev"
 source=sqlite3
 user=nobody
+limit=1200
 
 build() {
 	./configure -q CFLAGS=-O1 && make -s -j2 testfixture sqlite3
