@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 	uint64_t at = 1;
 	char *mine;
 
-	if (fd < 0)
+	if (fd < 0 || bytes < BLOCK)
 		fail("cannot open the file");
 	if (!own) {
 		make(fd, bytes);

@@ -74,7 +74,7 @@ static void judge(struct reading *r, const struct known *before, int64_t off, in
 		if ((!w && !whole) || !((w ^ free_word(done, id, place)) & sure))
 			continue;
 		crew_wrong("file %d: %llx at %lld: version %u, of %u to %u%s", r->number,
-			   (unsigned long long)w, (long long)(off + 8 * i),
+			   (unsigned long long)w, (long long)off + 8 * (long long)i,
 			   free_word_version(w), done, begun,
 			   whole ? "" : ", size in flux");
 		return;
@@ -229,8 +229,8 @@ static void with_forks(struct reading *r)
 		some_reads(r, 500);
 		opening(&(struct reading){.rng = rng_next(&r->rng)}, false);
 		if (r->rng & 1)
-			exit(me->wrongs != 0);
-		_exit(me->wrongs != 0);
+			exit(crew_status_of_me());
+		_exit(crew_status_of_me());
 	}
 	r->shared = true;
 	some_reads(r, 500);
@@ -258,12 +258,12 @@ int chaos_reader(char **argv)
 		if (kind != OPENS || rng_one_in(&r.rng, 16))
 			crew_nap_ms((unsigned)rng_below(&r.rng, 20));
 		if (kind == OPENS && rng_one_in(&r.rng, 200))
-			return me->wrongs != 0; /* others come after it */
+			return crew_status_of_me(); /* others come after it */
 	}
 	atomic_store(&me->ready, CHAOS_CLOSED);
 	while (atomic_load(&crew->go) != CHAOS_LEAVE && !me->wrongs)
 		crew_nap_ms(1);
-	return me->wrongs != 0;
+	return crew_status_of_me();
 }
 
 int chaos_all(char **argv)
@@ -279,5 +279,5 @@ int chaos_all(char **argv)
 			read_at(&r, at, RECORD);
 		done_with(&r);
 	}
-	return me->wrongs != 0;
+	return crew_status_of_me();
 }

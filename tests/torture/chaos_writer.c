@@ -14,7 +14,7 @@ static uint64_t rng;
 static bool write_records(int number, int fd, int64_t first, int64_t n)
 {
 	struct chaos_file *f = &chaos_shared()->file[number];
-	uint64_t buf[16 * RECORD / 8];
+	uint64_t buf[16 * RECORD / 8] = {0};
 
 	while (n > 0) {
 		int64_t some = n < 16 ? n : 16;
@@ -106,5 +106,5 @@ int chaos_writer(char **argv)
 	atomic_store(&me->ready, CHAOS_CLOSED);
 	while (atomic_load(&crew->go) == CHAOS_CLOSE && !me->wrongs)
 		crew_nap_ms(1);
-	return me->wrongs != 0;
+	return crew_status_of_me();
 }

@@ -91,8 +91,12 @@ extern struct crew *crew;
 extern struct member *me;
 void crew_join(const char *index);
 
-/* Leaves a note if it is the first. */
+/* Leaves a note if it is the first; and what a member that has done its work ends with. */
 void crew_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static inline int crew_status_of_me(void)
+{
+	return atomic_load(&me->wrongs) ? 1 : 0;
+}
 
 /* One read of n bytes, a multiple of 8 up to 4096: at the position, which is known to be off;
  * or by place. It must give what crew_make_file() put there. */

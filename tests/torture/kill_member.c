@@ -78,5 +78,5 @@ int kill_member(int argc, char **argv)
 		if (i > 1)
 			fd = opened(path);
 	}
-	return me->wrongs != 0;
+	return crew_status_of_me();
 }

@@ -54,7 +54,7 @@ static void brief(int how)
 	if (how % 8 == 1)
 		kill(getpid(), SIGKILL);
 	if (how % 8 == 2)
-		_exit(me->wrongs != 0);
+		_exit(crew_status_of_me());
 	if (how % 8 == 3)
 		return; /* open as it is */
 	closed(fd);
@@ -105,7 +105,7 @@ static bool mapped(void)
 
 static void threads(int n)
 {
-	pthread_t *t = calloc((size_t)n, sizeof(*t));
+	pthread_t *t = calloc((size_t)n + 1, sizeof(*t));
 
 	while (t && atomic_load(&crew->go) != STORM_END && !me->wrongs) {
 		int made = 0;
@@ -137,8 +137,8 @@ static void child(int fd, int n)
 	closed(own);
 	spot(fd, n % STORM_PAGES, 50);
 	if (n % 2)
-		exit(me->wrongs != 0);
-	_exit(me->wrongs != 0);
+		exit(crew_status_of_me());
+	_exit(crew_status_of_me());
 }
 
 static void server(int n)
@@ -202,5 +202,5 @@ int storm_member(char **argv)
 		holder();
 	else
 		return 2;
-	return me->wrongs != 0;
+	return crew_status_of_me();
 }
