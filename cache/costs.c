@@ -28,62 +28,94 @@ static uint32_t clamp(int64_t v, uint32_t lo, uint32_t hi)
 	return v > hi ? hi : (uint32_t)v;
 }
 
+static int64_t least(int64_t a, int64_t b)
+{
+	return b < a ? b : a;
+}
+
 /*
  * Shared anonymous memory is a file of tmpfs without a name: its pages stay when the
  * mapping's entries are dropped, so touching them again costs what touching a resident
  * page of any file does, and no descriptor is needed to measure it.
  */
-static void measure(struct pw_costs *c)
+static int64_t measure_touch(void)
 {
-	int64_t call = INT32_MAX;
 	int64_t touch = INT32_MAX;
-	int64_t map = INT32_MAX;
 	long at = pw_sys->mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
 			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	volatile unsigned char *p = (unsigned char *)at;
 
-	if (!pw_is_err(at)) {
-		volatile unsigned char *p = (unsigned char *)at;
+	if (pw_is_err(at))
+		return touch;
+	for (unsigned i = 0; i < PAGES; i++)
+		p[i * PW_PAGE] = 1;
+	for (int round = 0; round < 6; round++) {
+		int64_t began;
 
+		pw_sys->madvise((void *)at, BYTES, MADV_DONTNEED);
+		began = pw_sys->now_ns();
 		for (unsigned i = 0; i < PAGES; i++)
-			p[i * PW_PAGE] = 1;
-		for (int round = 0; round < 6; round++) {
-			int64_t t0;
-			int64_t t1;
-			int64_t t2;
-
-			pw_sys->madvise((void *)at, BYTES, MADV_DONTNEED);
-			t0 = pw_sys->now_ns();
-			for (unsigned i = 0; i < PAGES; i++)
-				(void)p[i * PW_PAGE];
-			t1 = pw_sys->now_ns();
-			pw_sys->madvise((void *)at, BYTES, MADV_DONTNEED);
-			t2 = pw_sys->now_ns();
-			if (t1 - t0 < touch)
-				touch = t1 - t0;
-			if (t2 - t1 < map)
-				map = t2 - t1;
-		}
-		pw_sys->munmap((void *)at, BYTES);
-		touch /= PAGES;
+			(void)p[i * PW_PAGE];
+		touch = least(touch, pw_sys->now_ns() - began);
 	}
+	pw_sys->munmap((void *)at, BYTES);
+	return touch > 0 ? (int64_t)pw_costs_with_unmap((uint64_t)touch / PAGES) : 0;
+}
+
+/* What a window's life takes of the memory manager: mapping, the advice, one fault, unmapping.
+ * Of zeroes, for want of a file: the same work but for the page's own. */
+static int64_t measure_map(void)
+{
+	int64_t map = INT32_MAX;
+
+	for (int round = 0; round < 4; round++) {
+		int64_t began = pw_sys->now_ns();
+		long at = pw_sys->mmap(NULL, 2UL * BYTES, PROT_READ,
+				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (pw_is_err(at))
+			break;
+		pw_sys->madvise((void *)at, 2UL * BYTES, MADV_DONTFORK);
+		(void)*(volatile unsigned char *)at;
+		pw_sys->munmap((void *)at, 2UL * BYTES);
+		map = least(map, pw_sys->now_ns() - began);
+	}
+	return map;
+}
+
+/* A call's way in and out, and no more: EBADF. */
+static int64_t measure_call(void)
+{
+	int64_t call = INT32_MAX;
+
 	for (int round = 0; round < 3; round++) {
-		int64_t t0 = pw_sys->now_ns();
+		int64_t began = pw_sys->now_ns();
 
 		for (int i = 0; i < 8; i++)
-			pw_sys->lseek(-1, 0, 0); /* EBADF: the way in and out, no more */
-
-		int64_t t = (pw_sys->now_ns() - t0) / 8;
-
-		if (t < call)
-			call = t;
+			pw_sys->lseek(-1, 0, 0);
+		call = least(call, (pw_sys->now_ns() - began) / 8);
 	}
-	call += 120; /* a small read's own work, much the same on the machines seen */
-	/* mmap and munmap themselves are some four calls' worth of work each. The ratios on
-	 * the machines seen were 0.2 to 1.1 and 20 to 55; far beyond that it was noise. */
-	c->call = clamp(call, 100, 20000);
-	c->touch = clamp(touch > 0 ? (int64_t)pw_costs_with_unmap((uint64_t)touch) : 0,
-			 c->call / 20, 2 * c->call);
-	c->map = clamp(map + 8 * call, 8 * c->call, 80 * c->call);
+	return call;
+}
+
+#define READ_WORK 120 /* a small read's own, much the same on the machines seen */
+/* Around a window: looks at the file and at its file system, signals blocked and let through
+ * for opening and for closing, the position here and back, a first real read. */
+#define CALLS_AROUND 18
+/* Measured in a row all is hot, and memory without a file has no file to be entered in: a
+ * window in a program's life took more. A first guess: pw_costs_window_took() knows. */
+#define COLD 2
+
+static void measure(struct pw_costs *c)
+{
+	int64_t call = measure_call();
+
+	c->call = clamp(call + READ_WORK, 100, 20000);
+	/* The ratios on the machines seen were 0.2 to 1.1 and 20 to 55; far beyond that it
+	 * was noise. */
+	c->touch = clamp(measure_touch(), c->call / 20, 2 * c->call);
+	c->map = clamp(COLD * measure_map() + CALLS_AROUND * call, 8 * c->call,
+		       80 * c->call);
 }
 
 const struct pw_costs *pw_costs(void)
@@ -125,4 +157,23 @@ const struct pw_costs *pw_costs(void)
 	pw_store_relaxed(&costs.map, clamp(c.map, 800, 1600000));
 	pw_store_release(&costs_known, 2);
 	return &costs;
+}
+
+void pw_costs_window_took(int64_t ns)
+{
+	const struct pw_segment *s = pw_segment_peek();
+	uint64_t before = pw_load_relaxed(&costs.map);
+	uint32_t call = pw_load_relaxed(&costs.call);
+	uint64_t now;
+
+	if (pw_load_acquire(&costs_known) != 2)
+		return;
+	/* Unmapping takes as long as mapping does, on the machines seen, and a first fault and
+	 * a real read come with it. */
+	now = clamp(2 * ns + 4LL * call, 8 * call, 80 * call);
+	/* What comes in between only ever makes it look dearer. */
+	now = now < before ? (before + now) / 2 : before + (now - before) / 16;
+	pw_store_relaxed(&costs.map, (uint32_t)now);
+	if (s)
+		pw_store_relaxed(&s->head->cost_map, (uint32_t)now);
 }

@@ -14,7 +14,7 @@ struct pw_costs {
 	/* First touch of a resident 4 KiB page, in sequence, and its unmapping later. Of an
 	 * ordinary file: what the kernel keeps in larger pieces costs a tenth (touch.c). */
 	uint32_t touch;
-	uint32_t map; /* mmap, one touch, munmap */
+	uint32_t map; /* a window: mmap, one touch, munmap, and the calls around them */
 };
 
 /*
@@ -60,5 +60,9 @@ static inline uint64_t pw_costs_with_unmap(uint64_t touching)
  * clamped.
  */
 const struct pw_costs *pw_costs(void);
+
+/* A window was opened in so many ns, all around it included: a better reading of `map`, for
+ * this process and for those to come. */
+void pw_costs_window_took(int64_t ns);
 
 #endif

@@ -7,6 +7,20 @@
 #define STALE_MS 100u
 #define SPINS 64 /* some 1 to 2 us of pauses */
 
+/* Only if it is there already. */
+static struct pw_shm_file *find(uint64_t id)
+{
+	const struct pw_segment *s = id ? pw_segment_peek() : NULL;
+
+	for (uint32_t i = 0; s && i < PROBES; i++) {
+		struct pw_shm_file *f = &s->files[(id + i) % PW_FILES];
+
+		if (pw_load_acquire(&f->key) == id) /* pairs with the CAS below */
+			return f;
+	}
+	return NULL;
+}
+
 struct pw_shm_file *pw_file_get(uint64_t id)
 {
 	const struct pw_segment *s = pw_segment_peek();
@@ -78,7 +92,7 @@ void pw_file_unlock_size(struct pw_shm_file *f, uint64_t size)
 
 uint32_t pw_file_expected_reads(uint64_t id)
 {
-	struct pw_shm_file *f = pw_file_get(id);
+	struct pw_shm_file *f = find(id);
 
 	return f && pw_load_relaxed(&f->opens) ? pw_load_relaxed(&f->reads) / 16 : 0;
 }
@@ -87,7 +101,7 @@ uint32_t pw_file_expected_reads(uint64_t id)
 
 uint32_t pw_file_touch(uint64_t id)
 {
-	struct pw_shm_file *f = id ? pw_file_get(id) : NULL;
+	struct pw_shm_file *f = find(id);
 
 	if (!f || pw_load_relaxed(&f->opens) % TOUCH_AGAIN == TOUCH_AGAIN - 1)
 		return 0;

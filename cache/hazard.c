@@ -79,9 +79,12 @@ void pw_readers_reset(struct pw_reader *mine)
 
 bool pw_hazard_held(const void *obj)
 {
-	for (struct pw_reader *r = pw_readers(); r; r = r->next)
+	bool held = false;
+
+	/* No early way out: mostly there are four slots to look at, and none is. */
+	for (struct pw_reader *r = pw_readers(); r && !held; r = r->next)
+#pragma GCC unroll 4
 		for (int i = 0; i < PW_HAZARD_DEPTH; i++)
-			if (pw_load_acquire(&r->slot[i].obj) == obj)
-				return true;
-	return false;
+			held |= pw_load_acquire(&r->slot[i].obj) == obj;
+	return held;
 }

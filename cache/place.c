@@ -43,9 +43,29 @@ static struct place places[] = {
  */
 static uint64_t verdicts[32];
 
-static uint64_t verdict(dev_t dev, bool served, bool fixed)
+#define SERVED 1u
+#define FIXED 2u
+#define NO_HOLES 4u /* only files without holes, and with a name */
+#define BITS 3
+
+static uint64_t verdict(dev_t dev, unsigned how)
 {
-	return (uint64_t)dev << 2 | (uint64_t)fixed << 1 | served;
+	return (uint64_t)dev << BITS | how;
+}
+
+static bool whole(const struct stat *st)
+{
+	return st->st_nlink && st->st_blocks * 512 >= st->st_size;
+}
+
+static bool ordinary(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_size > 0 && st->st_size < (int64_t)1 << 47;
+}
+
+static uint64_t *verdict_at(const struct stat *st)
+{
+	return &verdicts[pw_mix(st->st_dev) % 32];
 }
 
 const char *pw_place_names(void)
@@ -96,10 +116,32 @@ bool pw_place_listed(int fd)
 	return !pw_sys->fstatfs(fd, &fs) && find((uint32_t)fs.f_type);
 }
 
+/* The last verdict on that device; 0: forgotten. */
+static unsigned last_verdict(const struct stat *st, bool *known)
+{
+	uint64_t v = pw_load_relaxed(verdict_at(st));
+
+	*known = v && v >> BITS == (uint64_t)st->st_dev;
+	return *known ? (unsigned)(v & ((1u << BITS) - 1)) : 0;
+}
+
 bool pw_place_fixed(const struct stat *st)
 {
-	return pw_load_relaxed(&verdicts[pw_mix(st->st_dev) % 32]) ==
-	       verdict(st->st_dev, true, true);
+	bool known;
+
+	return last_verdict(st, &known) & FIXED;
+}
+
+int pw_place_guess(const struct stat *st)
+{
+	bool known;
+	unsigned how = last_verdict(st, &known);
+
+	if (!ordinary(st))
+		return 0;
+	if (!known)
+		return -1;
+	return (how & SERVED) && (!(how & NO_HOLES) || whole(st));
 }
 
 /* 1 served, 0 not. Devices are told apart by number; a number reused for another file
@@ -109,21 +151,21 @@ bool pw_place_fixed(const struct stat *st)
  * will never have one. */
 bool pw_place_served(int fd, const struct stat *st)
 {
-	uint64_t *v = &verdicts[pw_mix(st->st_dev) % 32];
 	const struct place *p;
+	unsigned how = 0;
 	struct statfs fs;
-	bool served;
+	bool known;
 
-	if (!S_ISREG(st->st_mode) || st->st_size <= 0 || st->st_size >= (int64_t)1 << 47)
+	if (!ordinary(st))
 		return false;
-	if (pw_load_relaxed(v) == verdict(st->st_dev, false, false))
+	if (!(last_verdict(st, &known) & SERVED) && known)
 		return false;
 	if (pw_sys->fstatfs(fd, &fs))
 		return false;
 	p = find((uint32_t)fs.f_type);
-	served = p && p->served;
-	pw_store_relaxed(v, verdict(st->st_dev, served, served && p->fixed));
-	if (served && (uint32_t)fs.f_type == TMPFS_MAGIC)
-		return st->st_nlink && st->st_blocks * 512 >= st->st_size;
-	return served;
+	if (p && p->served)
+		how = SERVED | (p->fixed ? FIXED : 0) |
+		      (p->magic == TMPFS_MAGIC ? NO_HOLES : 0);
+	pw_store_relaxed(verdict_at(st), verdict(st->st_dev, how));
+	return (how & SERVED) && (!(how & NO_HOLES) || whole(st));
 }

@@ -25,6 +25,12 @@ const char *pw_place_names(void);
 bool pw_place_served(int fd, const struct stat *st);
 
 /*
+ * The same without asking, by what was last seen of its device: good enough for whether to
+ * begin. 1 yes, 0 no, -1 not known.
+ */
+int pw_place_guess(const struct stat *st);
+
+/*
  * Is its file system one of those that pw_place_served() knows? What was refused there was
  * refused for a reason of its own. False too if the kernel won't say.
  */

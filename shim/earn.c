@@ -14,6 +14,8 @@
  * before it is likely to matter. Large reads gain little, so they wait longer. */
 #define LARGE 16384u
 #define LARGE_FIRST 64u
+/* Where a file ends is asked after so many reads in sequence, not before: a call for 32. */
+#define LOOK_FIRST 32u
 /* So many reads in sequence for which the window was no help, and it goes. */
 #define VAIN 4u
 
@@ -21,7 +23,7 @@ static void look(struct pw_handle *h, int fd)
 {
 	struct stat st;
 
-	if (pw_sys->fstat(fd, &st) || !pw_file_served(fd, &st)) {
+	if (pw_sys->fstat(fd, &st) || !pw_file_may_be_served(fd, &st)) {
 		pw_or_acq_rel(&h->flags, PW_H_NEVER);
 		return;
 	}
@@ -74,6 +76,7 @@ void pw_earn_returned(struct pw_handle *h)
 
 static void open_window(struct pw_handle *h, int fd)
 {
+	int64_t began = pw_sys->now_ns();
 	struct stat st;
 	uint64_t saved;
 	int err = -EPERM;
@@ -89,6 +92,7 @@ static void open_window(struct pw_handle *h, int fd)
 	if (err && err != -EBUSY && err != -EAGAIN)
 		pw_or_acq_rel(&h->flags, PW_H_NO_WINDOW);
 	if (!err) {
+		pw_costs_window_took(pw_sys->now_ns() - began);
 		pw_store_relaxed(&h->size, (uint64_t)st.st_size);
 		pw_store_relaxed(&h->hits_at, pw_me.serving->hits + 1);
 	}
@@ -96,19 +100,18 @@ static void open_window(struct pw_handle *h, int fd)
 }
 
 /*
- * What `n` reads that ended at `end`, `bytes` long together, would have cost less from a
- * window, in ns. On new ground in sequence the window's pages would have to be touched for
- * the first time, which may cost more than it saves.
+ * What `n` reads, `bytes` long together, would have cost less from a window, in ns. On fresh
+ * ground, in sequence beyond what was ever read, its pages would have to be touched for the
+ * first time, which may cost more than it saves.
  */
-static uint64_t gain_of(const struct pw_handle *h, uint64_t n, uint64_t bytes,
-			uint64_t end, bool in_sequence)
+static uint64_t gain_of(const struct pw_handle *h, uint64_t n, uint64_t bytes, bool fresh)
 {
 	const struct pw_costs *c = pw_costs();
 	uint32_t own = pw_file_touch(pw_load_relaxed(&h->win.id));
 	uint64_t touching = (uint64_t)(own ? own : c->touch) * bytes / PW_PAGE;
 	uint64_t gain = n * pw_costs_gain_new(c, bytes / n);
 
-	if (!in_sequence || end <= pw_load_relaxed(&h->high))
+	if (!fresh)
 		return n * pw_costs_gain(c, bytes / n);
 	if (pw_load_relaxed(&h->flags) & PW_H_VAIN)
 		return 0;
@@ -138,21 +141,61 @@ static void note_high(struct pw_handle *h, uint64_t end)
 		pw_store_relaxed(&h->high, end);
 }
 
-/* Adds up; true when a window's price has been paid. The price includes the look and the
- * position's way here and back. */
-static bool paid(struct pw_handle *h, uint64_t gain)
-{
-	const struct pw_costs *c = pw_costs();
-	uint64_t price = c->map + 3ULL * c->call;
-	uint64_t sum = pw_load_relaxed(&h->earned);
+/* How many reads an opening brings in this process, as a moving average over those that brought
+ * enough to be looked at; 0: not known yet. A hint: any thread, plain loads and stores. */
+static uint32_t usual_reads;
 
-	if (!sum && gain &&
-	    pw_file_expected_reads(pw_load_relaxed(&h->win.id)) * (uint64_t)c->call >
-		    2 * price)
-		sum = price; /* this file usually pays: at once */
-	sum += gain;
+void pw_earn_ended(uint64_t reads)
+{
+	uint32_t n = (uint32_t)pw_min_u64(reads, 1U << 20);
+	uint32_t usual = pw_load_relaxed(&usual_reads);
+
+	if (n >= PW_EARN_BATCH)
+		pw_store_relaxed(&usual_reads, usual ? usual - usual / 4 + n / 4 : n);
+}
+
+/* This file's history; else what is usual in this process. 0: neither is known. */
+static uint64_t expected_reads(const struct pw_handle *h)
+{
+	uint64_t reads = pw_file_expected_reads(pw_load_relaxed(&h->win.id));
+
+	return reads ? reads : pw_load_relaxed(&usual_reads);
+}
+
+/*
+ * Adds up `gain`, of n reads. True: a window now. Where nothing is known of what is to come,
+ * when reads have cost as much more than hits would have as a window costs: so, whatever
+ * comes, at most twice the price of the best choice is paid (ski rental). Where openings have
+ * a history, at once if what is still to be expected pays for it, else not before twice as
+ * many have come as were expected.
+ */
+static bool paid(struct pw_handle *h, uint64_t gain, uint64_t n)
+{
+	uint64_t price = pw_costs()->map;
+	uint64_t sum = pw_load_relaxed(&h->earned) + gain;
+	uint64_t expected = expected_reads(h);
+	uint64_t calls = pw_load_relaxed(&h->calls);
+
 	pw_store_relaxed(&h->earned, sum);
-	return sum >= price;
+	if (calls < expected && (expected - calls) * (gain / n) >= price)
+		return true;
+	return sum >= price && (!expected || calls >= 2 * expected);
+}
+
+/*
+ * Who reads new ground in sequence mostly stops at the file's end, and how far that is can be
+ * known: `gain`, of reads of `bytes` that ended at `end`, says what the rest of the file will
+ * bring. Much more than a window costs: not waited for. Less: not now, however much was paid;
+ * reads that come back over the same ground are another matter.
+ */
+static bool promising(const struct pw_handle *h, uint64_t gain, uint64_t bytes,
+		      uint64_t end, bool paid)
+{
+	uint64_t price = pw_costs()->map;
+	uint64_t size = pw_load_relaxed(&h->size);
+	uint64_t coming = bytes && size > end ? (size - end) / bytes * gain : 0;
+
+	return coming >= (paid ? price : 3 * price);
 }
 
 /* A segment that is cut short is a SIGBUS: not attached before that is looked after. */
@@ -178,7 +221,9 @@ void pw_earn_batch(struct pw_handle *h, int fd)
 	uint64_t bytes = pw_load_relaxed(&h->batch);
 	uint64_t end = pw_load_relaxed(&h->next_off);
 	bool in_sequence = !pw_load_relaxed(&h->moved);
+	bool fresh = in_sequence && end > pw_load_relaxed(&h->high);
 	uint64_t gain;
+	bool wanted;
 
 	pw_store_relaxed(&h->batch, 0);
 	pw_store_relaxed(&h->moved, 0);
@@ -196,10 +241,14 @@ void pw_earn_batch(struct pw_handle *h, int fd)
 	}
 	if (!informed(h))
 		return;
-	gain = gain_of(h, PW_EARN_BATCH, bytes, end, in_sequence);
+	gain = gain_of(h, PW_EARN_BATCH, bytes, fresh);
 	note_high(h, end);
-	if ((paid(h, gain) || (!gain && worth_exploring(h, fd, bytes))) &&
-	    qualified(h, fd) && pw_pos_adopt(h, fd))
+	wanted = paid(h, gain, PW_EARN_BATCH);
+	if (fresh && gain && pw_load_relaxed(&h->calls) >= LOOK_FIRST && qualified(h, fd))
+		wanted = promising(h, gain, bytes, end, wanted);
+	if (!gain)
+		wanted = worth_exploring(h, fd, bytes);
+	if (wanted && qualified(h, fd) && pw_pos_adopt(h, fd))
 		open_window(h, fd);
 }
 
@@ -247,8 +296,11 @@ void pw_earn_read(struct pw_handle *h, int fd, uint64_t off, uint64_t got)
 	} else if (calls >= PW_EARN_BATCH && pw_me.serving &&
 		   !(pw_load_relaxed(&h->flags) & (PW_H_NO_WINDOW | PW_H_NEVER)) &&
 		   (got < LARGE || calls >= LARGE_FIRST)) {
-		if (informed(h) && paid(h, gain_of(h, 1, got, off + got, in_sequence)) &&
-		    qualified(h, fd))
+		bool fresh = in_sequence && off + got > pw_load_relaxed(&h->high);
+		uint64_t gain = informed(h) ? gain_of(h, 1, got, fresh) : 0;
+
+		if (gain && paid(h, gain, 1) && qualified(h, fd) &&
+		    (!fresh || promising(h, gain, got, off + got, true)))
 			open_window(h, fd);
 	}
 	note_high(h, off + got);

@@ -58,6 +58,9 @@ static inline bool pw_earn_seek_may(const struct pw_handle *h)
 /* Before a seek that the kernel would answer: has the position been earned by now? */
 bool pw_earn_seek(struct pw_handle *h, int fd);
 
+/* An opening has ended that brought so many reads. */
+void pw_earn_ended(uint64_t reads);
+
 /* The position went back for a write or the like: wait longer before adopting again. */
 void pw_earn_returned(struct pw_handle *h);
 

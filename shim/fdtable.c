@@ -35,6 +35,17 @@ static uint64_t next_entry(uint64_t seen, struct pw_handle *h)
 	return (uint64_t)(uintptr_t)h << 16 | ((seen + 1) & 0xffff);
 }
 
+/* As pw_cas(); without the bus lock where there is one thread. */
+static bool swap(uint64_t *slot, uint64_t *seen, uint64_t to)
+{
+	if (!pw_single_threaded())
+		return pw_cas(slot, seen, to);
+	if (pw_cas_local(slot, *seen, to))
+		return true;
+	*seen = pw_load_relaxed(slot);
+	return false;
+}
+
 void pw_fd_set(int fd, struct pw_handle *h)
 {
 	uint64_t *slot = h ? slot_make(fd) : pw_fd_slot(fd);
@@ -51,7 +62,7 @@ void pw_fd_set(int fd, struct pw_handle *h)
 	do
 		if (!h && !pw_fd_handle(seen))
 			return;
-	while (!pw_cas(slot, &seen, next_entry(seen, h)));
+	while (!swap(slot, &seen, next_entry(seen, h)));
 	if (pw_fd_handle(seen))
 		pw_handle_unref(pw_fd_handle(seen));
 }
@@ -60,7 +71,7 @@ bool pw_fd_clear(int fd, uint64_t seen)
 {
 	uint64_t *slot = pw_fd_slot(fd);
 
-	if (!slot || !pw_fd_handle(seen) || !pw_cas(slot, &seen, next_entry(seen, NULL)))
+	if (!slot || !pw_fd_handle(seen) || !swap(slot, &seen, next_entry(seen, NULL)))
 		return false;
 	pw_handle_unref(pw_fd_handle(seen));
 	return true;

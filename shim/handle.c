@@ -6,6 +6,7 @@
 #include "shim/handle.h"
 
 #include "shim/alloc.h"
+#include "shim/earn.h"
 #include "shim/thread.h"
 
 #define PTR_MASK ((1ULL << 48) - 1)
@@ -19,29 +20,32 @@ static uint64_t free_head;
 
 static void push(struct pw_handle *h)
 {
-	uint64_t seen = pw_load_relaxed(&free_head);
+	uint64_t seen;
 
-	do
+	do {
+		seen = pw_load_relaxed(&free_head);
 		pw_store_relaxed(&h->next_free,
 				 (struct pw_handle *)(uintptr_t)(seen & PTR_MASK));
-	while (!pw_cas(&free_head, &seen,
-		       (uint64_t)(uintptr_t)h | ((seen & ~PTR_MASK) + TAG_ONE)));
+	} while (
+		!pw_cas_private(&free_head, seen,
+				(uint64_t)(uintptr_t)h | ((seen & ~PTR_MASK) + TAG_ONE)));
 }
 
 static struct pw_handle *pop(void)
 {
-	uint64_t seen = pw_load_acquire(&free_head);
+	uint64_t seen;
 	struct pw_handle *h;
 
 	do {
+		seen = pw_load_acquire(&free_head);
 		h = (struct pw_handle *)(uintptr_t)(seen & PTR_MASK);
 		if (!h)
 			return NULL;
 		/* h may have been popped and be in use by now: its next_free is then
 		 * stale, but readable (W5), and the tag makes the CAS fail. */
-	} while (!pw_cas(&free_head, &seen,
-			 (uint64_t)(uintptr_t)pw_load_relaxed(&h->next_free) |
-				 ((seen & ~PTR_MASK) + TAG_ONE)));
+	} while (!pw_cas_private(&free_head, seen,
+				 (uint64_t)(uintptr_t)pw_load_relaxed(&h->next_free) |
+					 ((seen & ~PTR_MASK) + TAG_ONE)));
 	return h;
 }
 
@@ -96,12 +100,20 @@ static uint64_t reads_of(const struct pw_handle *h)
 	return pw_load_relaxed(&h->calls) + hits;
 }
 
+/* Fewer reads can't have been worth a window, and the table is small. */
+#define REMEMBERED 32u
+
 void pw_handle_unref(struct pw_handle *h)
 {
+	uint64_t reads;
+
 	if (pw_sub_acq_rel(&h->refs, 1) != 1)
 		return;
-	if ((pw_load_relaxed(&h->flags) & PW_H_QUALIFIED) && pw_me.serving)
-		pw_file_learn(pw_load_relaxed(&h->win.id), reads_of(h));
+	reads = reads_of(h);
+	pw_earn_ended(reads);
+	if (reads >= REMEMBERED && (pw_load_relaxed(&h->flags) & PW_H_QUALIFIED) &&
+	    pw_me.serving)
+		pw_file_learn(pw_load_relaxed(&h->win.id), reads);
 	pw_window_retire(&h->win, true);
 }
 

@@ -146,11 +146,18 @@ void pw_duplicated(struct pw_held *x, int from, int to)
  */
 void pw_drop(int fd)
 {
+	uint64_t entry = pw_fd_entry(fd);
 	struct pw_held x;
-	struct pw_handle *h;
-	struct change c;
-	uint64_t entry;
 
+	/* With one thread, and the position the kernel's, there is nothing to give back. (A
+	 * handler may adopt it between here and the clearing, as it may between the giving
+	 * back and the clearing below: then it ends with its last number, or stays with the
+	 * others.) */
+	if (pw_fd_handle(entry) && pw_single_threaded() && pw_alive() && !pw_me.vforked &&
+	    !pw_pos_ours(pw_load_relaxed(&pw_fd_handle(entry)->pos))) {
+		pw_let_go(fd, entry);
+		return;
+	}
 	if (!pw_hold(&x, fd))
 		return;
 	entry = x.entry;
@@ -158,9 +165,6 @@ void pw_drop(int fd)
 		pw_pos_begin(x.h, fd);
 		pw_pos_end(x.h);
 	}
-	h = x.h;
 	pw_release(&x); /* before the clearing, which may end the window */
-	c = change_begin(h);
-	pw_fd_clear(fd, entry);
-	change_end(&c);
+	pw_let_go(fd, entry);
 }

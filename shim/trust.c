@@ -128,3 +128,10 @@ bool pw_file_served(int fd, const struct stat *st)
 {
 	return pw_place_served(fd, st) || (pw_knobs.trust && trusted(fd, st));
 }
+
+bool pw_file_may_be_served(int fd, const struct stat *st)
+{
+	int guess = pw_place_guess(st);
+
+	return guess > 0 || ((guess < 0 || pw_knobs.trust) && pw_file_served(fd, st));
+}

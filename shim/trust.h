@@ -13,4 +13,7 @@
  * fresh fstat of fd. Some ten system calls where trust decides, once or twice a handle. */
 bool pw_file_served(int fd, const struct stat *st);
 
+/* The same, for whether to begin: by what was last seen of its device, if anything was. */
+bool pw_file_may_be_served(int fd, const struct stat *st);
+
 #endif
