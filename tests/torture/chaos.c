@@ -2,7 +2,8 @@
  * chaos.c - the driver of the chaos test: a dozen processes read, and verify, what another
  * rewrites and truncates, while random ones of them are killed, stopped, let go on and started
  * again; and, in the first part, while the segment they share is damaged in every way. In the
- * second part it is left alone, so that what deaths alone leave in it can be looked at.
+ * second part it is left alone for some seconds at a time, then looked at for what deaths
+ * alone leave in it, and made anew, so that pages are brought in again and again.
  *
  *	chaos LIB DEBUG_LIB SECONDS
  */
@@ -23,6 +24,7 @@
 
 #define MEMBERS 13
 #define WRITER 0
+#define EPISODES 10
 /* Far more than a deadline, for a dozen on two processors and a disk that is not ours: who
  * waits for somebody who never comes is found out. */
 #define WORST_NS UINT64_C(5000000000)
@@ -68,17 +70,19 @@ static void verdict(const char *name)
 
 /* ---- members --------------------------------------------------------------------------- */
 
-/* Some will die or stop in the middle of something. */
+/* Some will die or stop in the middle of something; most of them while they bring a page in,
+ * which there is only so much to do of. */
 static const char *some_point(char *to, size_t size)
 {
 	static const char *const points[] = {
-		"page.locked",	  "page.filling",  "page.filled",   "page.done",
-		"size.locked",	  "attach.slot",   "attach.mapped", "sweep.claimed",
-		"window.closing", "stats.leaving", "reclaim.scan",  "page.before_wake",
+		"page.locked",	    "page.filling", "page.filled",    "page.done",
+		"page.before_wake", "size.locked",  "attach.slot",    "attach.mapped",
+		"sweep.claimed",    "reclaim.scan", "window.closing", "stats.leaving",
 	};
-	int64_t i = rng_below(&rng, sizeof(points) / sizeof(points[0]));
+	bool fill = rng_one_in(&rng, 2);
+	int64_t i = rng_below(&rng, fill ? 3 : sizeof(points) / sizeof(points[0]));
 
-	snprintf(to, size, "%s#%d:%d", points[i], (int)rng_between(&rng, 1, 20),
+	snprintf(to, size, "%s#%d:%d", points[i], (int)rng_between(&rng, 1, 12),
 		 rng_one_in(&rng, 2) ? SIGKILL : SIGSTOP);
 	return to;
 }
@@ -91,7 +95,7 @@ static void start(int i)
 	const char *args[] = {kind, NULL};
 
 	at[i].state = RUNS;
-	if (i != WRITER && rng_one_in(&rng, 3)) {
+	if (i != WRITER && rng_one_in(&rng, 2)) {
 		env.lib = debug_lib;
 		env.point = some_point(point, sizeof(point));
 		at[i].state = ORDERED;
@@ -254,9 +258,9 @@ static void harm_segment(void)
 
 /* ---- the two parts --------------------------------------------------------------------- */
 
-static void run(uint64_t seconds, bool harm)
+static void run(double seconds, bool harm)
 {
-	uint64_t until = crew_now() + seconds * 1000000000;
+	uint64_t until = crew_now() + (uint64_t)(seconds * 1e9);
 
 	while (!*why && crew_now() < until) {
 		/* The writer is seldom stopped: while it is, much is forgiven. */
@@ -373,8 +377,22 @@ static void note_worst(void)
 		blame("a call took %lu ms", worst / 1000000);
 }
 
-static int drive(const char *shm, const char *folder, uint64_t seconds)
+static void episode(double seconds)
 {
+	unlink(segment);
+	begin();
+	run(seconds, false);
+	if (!*why)
+		close_all();
+	end_all();
+	note_worst();
+	if (!*why)
+		check_segment();
+}
+
+static int drive(const char *shm, const char *folder, double seconds)
+{
+	double damaged = seconds / 2;
 	bool ok;
 
 	rng = crew_now();
@@ -385,20 +403,13 @@ static int drive(const char *shm, const char *folder, uint64_t seconds)
 			 "%s/pagewell-chaos-%d.%d", i % 2 ? shm : folder, getpid(), i);
 	unlink(segment);
 	begin();
-	run(seconds * 2 / 3, true);
+	run(damaged, true);
 	end_all();
 	note_worst();
 	verdict("damaged-segment");
 	ok = !*why;
-	unlink(segment);
-	begin();
-	run(seconds - seconds * 2 / 3, false);
-	if (!*why)
-		close_all();
-	end_all();
-	note_worst();
-	if (!*why)
-		check_segment();
+	for (int n = 0; !*why && n < EPISODES; n++)
+		episode((seconds - damaged) / EPISODES);
 	verdict("kills-and-stops");
 	ok &= !*why;
 	printf("%s chaos: %u rounds, %u starts, %u kills, %u stops; segment remade %u "
@@ -433,7 +444,7 @@ int main(int argc, char **argv)
 		printf("skip chaos - no folder on a file system that is served\n");
 		return 0;
 	}
-	status = drive("/dev/shm", folder, strtoul(argv[3], NULL, 10));
+	status = drive("/dev/shm", folder, strtod(argv[3], NULL));
 	crew_folder_remove();
 	return status;
 }
