@@ -8,7 +8,7 @@ struct pw_knobs {
 	const char *
 		include; /* colon-separated globs or NULL; the environment's own memory */
 	const char *exclude;
-	const char *trust; /* colon-separated absolute names of directories, or NULL */
+	const char *trust;  /* colon-separated absolute names of directories, or NULL */
 	const char *report; /* file name, %p is the pid; or NULL */
 	const char *log;
 };
