@@ -12,6 +12,10 @@
  * the total may be over by this much per process, 2 MiB. */
 #define EVERY 32u
 
+/* Of a pass in sequence, the cache pages behind the last that stay: several threads may read it
+ * together. */
+#define KEPT 16u
+
 static uint64_t bound_bytes;
 static uint64_t next_look; /* value of `polls` at which to look again */
 static uint64_t polls;	   /* a poll counts for the pages touched before it, or for 1 */
@@ -36,9 +40,56 @@ uint64_t pw_reclaim_bound(void)
 }
 
 /*
+ * Drops touched pages of [at, end) that have none of the bits `spare`, as long as there are
+ * such in a row, and returns how many. A reader that is in the page at this moment faults it
+ * back in: same bytes.
+ */
+static uint64_t drop_run(struct pw_window *w, uint64_t at, uint64_t end, uint8_t spare)
+{
+	uint64_t run = 0;
+
+	for (; at + run < end; run++) {
+		uint8_t m = pw_load_relaxed(&w->map[at + run]);
+
+		if (!(m & PW_M_TOUCHED) || (m & spare) ||
+		    !pw_cas(&w->map[at + run], &m, 0))
+			break; /* not there, or used just now, or another thread's */
+	}
+	if (!run)
+		return 0;
+	PW_POINT("reclaim.scan");
+	pw_sys->madvise(w->base + (at << PW_CP_SHIFT), run << PW_CP_SHIFT, MADV_DONTNEED);
+	pw_add_relaxed(&w->pages, -run);
+	return run;
+}
+
+/*
+ * A long pass in sequence pays for itself: under the bound it leaves its trail, over it what
+ * lies behind goes first, used or not, for a pass does not come back soon. So it neither
+ * drives out what others use, nor takes their pages' reference bits away. The caller's slot
+ * names w.
+ */
+static uint64_t drop_trail(struct pw_window *w, uint64_t want)
+{
+	uint64_t last = pw_load_relaxed(&w->last_cp);
+	uint64_t at = pw_load_relaxed(&w->trail);
+	uint64_t cps = w->maplen >> PW_CP_SHIFT;
+	uint64_t end = last < cps && last > KEPT ? last - KEPT : 0;
+	uint64_t dropped = 0;
+
+	while (at < end && dropped < want) {
+		uint64_t run = drop_run(w, at, pw_min_u64(end, at + want - dropped), 0);
+
+		dropped += run;
+		at += run ? run : 1;
+	}
+	pw_store_relaxed(&w->trail, at);
+	return dropped;
+}
+
+/*
  * One pass of the clock over one window: a page used since the last pass keeps its place
- * and loses its bit; one that was not is dropped. Runs of cold pages go in one call. A
- * reader that is in the page at this moment faults it back in: same bytes.
+ * and loses its bit; one that was not is dropped. Runs of cold pages go in one call.
  */
 static uint64_t sweep_window(struct pw_window *w, uint64_t want)
 {
@@ -47,43 +98,31 @@ static uint64_t sweep_window(struct pw_window *w, uint64_t want)
 	uint64_t dropped = 0;
 
 	for (uint64_t i = 0; i < cps && dropped < want; i++, hand = (hand + 1) % cps) {
-		uint64_t run = 0;
+		uint64_t most = pw_min_u64(cps - i, want - dropped);
+		uint64_t run = drop_run(w, hand, pw_min_u64(cps, hand + most), PW_M_REF);
+		uint8_t m;
 
-		while (hand + run < cps && i + run < cps && dropped + run < want) {
-			uint8_t m = pw_load_relaxed(&w->map[hand + run]);
-
-			if (!(m & PW_M_TOUCHED))
-				break;
-			if (m & PW_M_REF) {
-				/* After a run it is looked at once more, which must not be
-				 * without its bit yet. */
-				if (!run)
-					pw_cas(&w->map[hand], &m, PW_M_TOUCHED);
-				break;
-			}
-			if (!pw_cas(&w->map[hand + run], &m, 0))
-				break; /* used just now, or dropped by another thread */
-			run++;
-		}
-		if (!run)
+		if (run) {
+			/* What ended the run is looked at once more, which must not be
+			 * without its bit yet. */
+			dropped += run;
+			hand += run - 1;
+			i += run - 1;
 			continue;
-		PW_POINT("reclaim.scan");
-		pw_sys->madvise(w->base + (hand << PW_CP_SHIFT), run << PW_CP_SHIFT,
-				MADV_DONTNEED);
-		dropped += run;
-		hand += run - 1;
-		i += run - 1;
+		}
+		m = pw_load_relaxed(&w->map[hand]);
+		if ((m & PW_M_TOUCHED) && (m & PW_M_REF))
+			pw_cas(&w->map[hand], &m, PW_M_TOUCHED);
 	}
 	pw_store_relaxed(&w->clock_hand, hand);
-	pw_add_relaxed(&w->pages, -dropped);
 	return dropped;
 }
 
-/* Drops up to `want` cache pages of this process, cold ones first: two rounds, the first
+/* Drops up to `want` cache pages of this process, the trail of `in` first, then cold ones: two rounds, the first
  * takes the reference bits away from what is then dropped in the second. */
-static uint64_t shrink(struct pw_reader *r, uint64_t want)
+static uint64_t shrink(struct pw_reader *r, struct pw_window *in, uint64_t want)
 {
-	uint64_t dropped = 0;
+	uint64_t dropped = in ? drop_trail(in, want) : 0;
 
 	for (int round = 0; round < 2 && dropped < want; round++) {
 		for (struct pw_window *w = pw_windows(); w && dropped < want;
@@ -107,7 +146,7 @@ out:
 	return dropped;
 }
 
-void pw_reclaim_poll(struct pw_reader *r)
+void pw_reclaim_poll(struct pw_reader *r, struct pw_window *in)
 {
 	uint64_t mine[PW_S_COUNT];
 	uint64_t total;
@@ -132,7 +171,8 @@ void pw_reclaim_poll(struct pw_reader *r)
 	pw_stat_own(mine);
 	share = bound / sharers;
 	if (mine[PW_S_PAGES] > share)
-		shrink(r, pw_min_u64(mine[PW_S_PAGES] - share,
-				     total > bound ? total - bound + EVERY : EVERY));
+		shrink(r, in,
+		       pw_min_u64(mine[PW_S_PAGES] - share,
+				  total > bound ? total - bound + EVERY : EVERY));
 	pw_stat_publish();
 }

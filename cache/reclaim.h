@@ -16,10 +16,11 @@ void pw_reclaim_set_bound(uint64_t bytes);
 uint64_t pw_reclaim_bound(void);
 
 /*
- * After pages were touched: publishes the counts, and reclaims if it must. The usual call
+ * After pages of `in`, which the caller's slot names (or NULL), were touched: publishes the counts, and reclaims if it must. The usual call
  * is one comparison. Slow path; may do some system calls, never sleeps.
  */
 struct pw_reader;
-void pw_reclaim_poll(struct pw_reader *r);
+struct pw_window;
+void pw_reclaim_poll(struct pw_reader *r, struct pw_window *in);
 
 #endif

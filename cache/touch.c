@@ -217,6 +217,8 @@ bool pw_window_touch(struct pw_window *w, int fd, size_t n, uint64_t off)
 		bool sequential = cp == before || cp == before + 1;
 
 		pw_store_relaxed(&w->last_cp, cp);
+		if (!sequential)
+			pw_store_relaxed(&w->trail, cp);
 		while ((seen & PW_M_TOUCHED) &&
 		       !pw_cas(&w->map[cp], &seen, (uint8_t)(seen | PW_M_REF)))
 			; /* the reclaimer was there */

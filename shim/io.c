@@ -115,7 +115,7 @@ static bool from_window(struct pw_handle *h, int fd, void *buf, size_t n, uint64
 	if (hit == PW_MISS_TOUCH) {
 		bool again = pw_window_touch(&h->win, fd, n, off);
 
-		pw_reclaim_poll(r);
+		pw_reclaim_poll(r, &h->win);
 		if (!again)
 			return false;
 		hit = pw_window_read(&h->win, buf, n, off);

@@ -62,7 +62,7 @@ static void read_exact(size_t n, uint64_t off)
 
 	for (int i = 0; i < 64 && hit == PW_MISS_TOUCH; i++) {
 		pw_window_touch(&w, fd, n, off);
-		pw_reclaim_poll(me);
+		pw_reclaim_poll(me, &w);
 		hit = pw_window_read(&w, buf, n, off);
 	}
 	pw_window_leave(h, &w);
@@ -79,7 +79,7 @@ static void read_page(uint64_t cp)
 static void look(void)
 {
 	for (int i = 0; i <= EVERY; i++)
-		pw_reclaim_poll(me);
+		pw_reclaim_poll(me, NULL);
 }
 
 static struct pw_shm_slot *my_slot(void)
@@ -224,12 +224,12 @@ UNIT_TEST(reclaim, below_the_bound_nothing_happens)
 	/* Right after a look, for a while a poll asks nobody. */
 	my_slot()->pages = 12345;
 	while (my_slot()->pages == 12345)
-		pw_reclaim_poll(me);
+		pw_reclaim_poll(me, &w);
 	cr_assert_eq(my_slot()->pages, (uint64_t)CPS, "published at each look");
 	unit_fail(U_ANY, 1, -EIO);
 	my_slot()->pages = 12345;
 	for (int i = 0; i < EVERY - 1; i++)
-		pw_reclaim_poll(me);
+		pw_reclaim_poll(me, &w);
 	cr_assert_eq(my_slot()->pages, 12345u);
 	cr_assert_not(unit_failed());
 }
@@ -427,12 +427,48 @@ UNIT_TEST(reclaim, bound_under_large_reads)
 
 		for (int k = 0; k < 64 && !pw_window_touch(&w, fd, n, i * n % SIZE); k++)
 			;
-		pw_reclaim_poll(me);
+		pw_reclaim_poll(me, &w);
 		pw_window_leave(h, &w);
 		if (own(PW_S_PAGES) > most)
 			most = own(PW_S_PAGES);
 	}
 	cr_assert_leq(most, 64u + EVERY + n / PW_CP, "%u", (unsigned)most);
+}
+
+/* A pass over much more than the bound pays with its own trail; what others use, and what this
+ * process used before, stays. */
+UNIT_TEST(reclaim, a_long_pass_drops_behind_itself)
+{
+	static struct pw_window hot;
+	const char *other = unit_shm("hot");
+	const uint64_t hots = 24;
+	uint64_t most = 0;
+	uint64_t stayed = 0;
+	int hot_fd;
+
+	start(true);
+	hot_fd = unit_file(other, hots * PW_CP);
+	cr_assert_eq(unit_open(me, &hot, hot_fd), 0);
+	pw_reclaim_set_bound(2 * hots * PW_CP);
+	for (uint64_t cp = 0; cp < hots; cp++)
+		unit_read(me, &hot, hot_fd, buf, 4096, cp * PW_CP);
+	cr_assert_eq(touched(&hot), hots);
+	for (uint64_t cp = 0; cp < CPS; cp++) {
+		read_page(cp);
+		if (own(PW_S_PAGES) > most)
+			most = own(PW_S_PAGES);
+	}
+	cr_assert_leq(most, 2 * hots + EVERY, "%u", (unsigned)most);
+	for (uint64_t cp = 0; cp < hots; cp++)
+		stayed += (hot.map[cp] & (PW_M_TOUCHED | PW_M_REF)) ==
+			  (PW_M_TOUCHED | PW_M_REF);
+	cr_assert_eq(stayed, hots);
+	cr_assert(w.map[CPS - 1] & PW_M_TOUCHED, "where the pass is");
+	cr_assert_not(w.map[CPS / 2] & PW_M_TOUCHED);
+	/* Back to the beginning: another sequence, whose trail begins there. */
+	read_page(0);
+	cr_assert_eq(w.trail, 0u);
+	cr_assert(w.map[0] & PW_M_TOUCHED);
 }
 
 /* ---- threads ---------------------------------------------------------------------------- */
@@ -453,7 +489,7 @@ static void *read_and_poll(void *arg)
 		/* Between the touch and the read another thread may give it back. */
 		if (unit_read(r, &w, fd, mine, n, off) == PW_HIT)
 			CHECK(unit_exact(mine, n, off));
-		pw_reclaim_poll(r);
+		pw_reclaim_poll(r, NULL);
 	}
 	pw_reader_release(r);
 	return NULL;
