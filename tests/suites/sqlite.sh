@@ -44,9 +44,11 @@ run() {
 		(cd cell && pre timeout -k 5 120 ../testfixture "../test/$unit.test") \
 			>"$unit.out" 2>&1
 		status=$?
-		# `NAME... Ok`, or `! NAME expected: ...` after `NAME...`
+		# `NAME... Ok`, or `! NAME expected: ...` after `NAME...`. Threads that wait print
+		# dots, any number of them, before a name.
 		awk -v unit="$unit" '
-		/\.\.\. Ok$/ { name = $0; sub(/\.\.\. Ok$/, "", name); gsub(/ /, "_", name)
+		/\.\.\. Ok$/ { name = $0; sub(/\.\.\. Ok$/, "", name)
+			sub(/^\.+/, "", name); gsub(/ /, "_", name)
 			print unit ":" name, "PASS" }
 		/^! .* expected:/ { print unit ":" $2, "FAIL" }
 		/\.\.\. Omitted$/ { name = $0; sub(/\.\.\. Omitted$/, "", name)
