@@ -243,17 +243,37 @@ static void make_cold(void)
 
 /* ---- cases ----------------------------------------------------------------------------- */
 
-static void prepare(bool first)
+/* Whatever this machine's costs are, and however busy it is: windows and touches pay. */
+static void set_costs(void)
+{
+	const uint32_t costs[] = {20000, 100, 1000,
+				  1000}; /* a call, a touch, a window; rounds */
+	int fd = open(segment, O_WRONLY | O_CLOEXEC);
+
+	static_assert(offsetof(struct pw_shm_head, cost_rounds) ==
+			      offsetof(struct pw_shm_head, cost_call) + 12,
+		      "in this order");
+	if (pwrite(fd, costs, sizeof(costs), offsetof(struct pw_shm_head, cost_call)) !=
+	    sizeof(costs))
+		blame("the costs could not be set: errno %d", errno);
+	close(fd);
+}
+
+/* The first process makes the segment, and brings the first page in, where all begin: it must
+ * not be the one in question. (It makes no pass, for then it would ask for the end, too.) */
+static void make_segment(void)
+{
+	await(start(&plain, 20, 0, 0, 1, ""), 20, CREW_WELL, "the first");
+	set_costs();
+	memset(&crew->member[20], 0, sizeof(crew->member[20]));
+}
+
+static void prepare(void)
 {
 	why[0] = 0;
 	memset(crew, 0, sizeof(*crew));
 	unlink(segment);
 	make_cold();
-	/* The first page is where all begin: it must not be the one in question. (No pass: it
-	 * would ask for the end, too.) */
-	if (!first)
-		await(start(&plain, 20, 0, 0, 1, ""), 20, CREW_WELL, "the first");
-	memset(crew, 0, sizeof(*crew));
 }
 
 static void verdict(const char *name)
@@ -299,7 +319,9 @@ static void at_spot(const struct spot *s, enum ending end)
 	uint64_t met;
 	pid_t pid;
 
-	prepare(s->first);
+	prepare();
+	if (!s->first)
+		make_segment();
 	if (s->after_death) {
 		struct crew_env env = debug;
 
@@ -310,8 +332,10 @@ static void at_spot(const struct spot *s, enum ending end)
 	if (!s->first)
 		start_readers();
 	pid = send_there(s, end);
-	if (s->first)
+	if (s->first) {
+		make_segment();
 		start_readers();
+	}
 	if (end == IS_CUT && truncate(segment, 0))
 		blame("the segment could not be cut: errno %d", errno);
 	crew->go = 1;
@@ -344,7 +368,8 @@ static bool before_wake(enum ending end)
 	bool there;
 	pid_t pid;
 
-	prepare(false);
+	prepare();
+	make_segment();
 	start_readers();
 	snprintf(point, sizeof(point), "page.filling#5:%d,page.before_wake:%d", SIGSTOP,
 		 end == DIES ? SIGKILL : SIGSTOP);
@@ -387,7 +412,8 @@ static void many(enum ending end)
 	pid_t pid[MANY];
 	char name[100];
 
-	prepare(false);
+	prepare();
+	make_segment();
 	start_readers();
 	for (int i = 0; i < MANY; i++) {
 		struct crew_env env = debug;
@@ -413,7 +439,8 @@ static void cut_before_close(const char *how)
 	char name[100];
 	pid_t pid;
 
-	prepare(false);
+	prepare();
+	make_segment();
 	pid = start(&plain, 10, 0, KILL_PAGES, 1, how);
 	await(pid, 10, CREW_STOPPED, "the victim");
 	if (truncate(segment, 0))
