@@ -80,12 +80,18 @@ static void *thread(void *arg)
 {
 	int64_t page = (intptr_t)arg % STORM_PAGES;
 	int fd = opened();
+	int more[3]; /* so that all threads get memory for handles, not only the first */
+
+	for (int i = 0; i < 3; i++)
+		more[i] = opened();
 
 	spot(fd, page, 300);
 	crew_seek(fd, CREW_PAGE, SEEK_SET, CREW_PAGE);
 	for (int i = 0; i < 100 && !me->wrongs; i++)
 		crew_read(fd, BLOCK, CREW_PAGE + (int64_t)i * BLOCK);
 	spot(shared_fd, page, 100);
+	for (int i = 0; i < 3; i++)
+		closed(more[i]);
 	closed(fd);
 	return NULL;
 }
