@@ -1,0 +1,1 @@
+$(T)/torture/static_shorten: TEST_LIBS += -static
