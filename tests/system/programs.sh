@@ -63,6 +63,7 @@ dd_conversions() {
 	dd if="$IN/text" of=ibm conv=ibm count=9
 	dd if="$IN/unended" of=sync conv=sync bs=4096
 	dd if="$IN/unended" of=noerror conv=noerror,sync,fdatasync bs=513
+	dd if="$IN/odd" of=fsync conv=fsync bs=100
 	dd if="$IN/text" of=both conv=swab,ucase,notrunc bs=99
 }
 dd_sparse() {

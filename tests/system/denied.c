@@ -1,0 +1,91 @@
+/*
+ * denied.c - runs a program that may not make some system calls: `denied ERRNO CALL... --
+ * PROGRAM ARG...`. A seccomp filter, which the program's children inherit, answers them with
+ * ERRNO, as those of containers and service managers do.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NAMED(call)               \
+	{                         \
+#call, SYS_##call \
+	}
+
+static const struct {
+	const char *name;
+	unsigned nr;
+} calls[] = {
+	NAMED(fallocate),   NAMED(fchmod),	     NAMED(fstat),
+	NAMED(fstatfs),	    NAMED(ftruncate),	     NAMED(gettid),
+	NAMED(linkat),	    NAMED(madvise),	     NAMED(memfd_create),
+	NAMED(mincore),	    NAMED(munmap),	     NAMED(nanosleep),
+	NAMED(prlimit64),   NAMED(process_vm_readv), NAMED(pwrite64),
+	NAMED(readahead),   NAMED(rt_sigaction),     NAMED(rt_sigprocmask),
+	NAMED(sigaltstack), NAMED(sysinfo),
+};
+
+enum { MOST = 40 };
+
+static struct sock_filter filter[2 * MOST + 2];
+static unsigned short length;
+
+static void put(struct sock_filter f)
+{
+	filter[length++] = f;
+}
+
+static int number_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (!strcmp(calls[i].name, name))
+			return (int)calls[i].nr;
+	return -1;
+}
+
+static int error_of(const char *name)
+{
+	return !strcmp(name, "EPERM") ? EPERM : !strcmp(name, "ENOSYS") ? ENOSYS : -1;
+}
+
+int main(int argc, char **argv)
+{
+	struct sock_fprog program = {.filter = filter};
+	int error = argc > 1 ? error_of(argv[1]) : -1;
+	int i;
+
+	put((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+					 offsetof(struct seccomp_data, nr)));
+	for (i = 2; i < argc && i < MOST && strcmp(argv[i], "--") != 0; i++) {
+		int nr = number_of(argv[i]);
+
+		if (nr < 0) {
+			fprintf(stderr, "denied: no such call here: %s\n", argv[i]);
+			return 125;
+		}
+		put((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)nr,
+						 0, 1));
+		put((struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+						 SECCOMP_RET_ERRNO | (unsigned)error));
+	}
+	put((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+	if (error < 0 || i + 1 >= argc || strcmp(argv[i], "--") != 0) {
+		fprintf(stderr, "usage: denied EPERM|ENOSYS CALL... -- PROGRAM ARG...\n");
+		return 125;
+	}
+	program.len = length;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
+		perror("denied: no filter");
+		return 125;
+	}
+	execvp(argv[i + 1], argv + i + 1);
+	perror(argv[i + 1]);
+	return 125;
+}
