@@ -1,7 +1,7 @@
-# For exact.sh to read in: file systems of its own, most of them on a sparse image in $tmp,
+# For scripts to read in: file systems of their own, most of them on a sparse image in $tmp,
 # mounted in a mount namespace that ends with the script. Each function sets $at to the
 # directory, or $why to the reason and returns 1.
-# shellcheck shell=sh disable=SC2154 # tmp is exact.sh's
+# shellcheck shell=sh disable=SC2154 # tmp is the script's
 
 mounted=
 
@@ -78,9 +78,30 @@ packed() {
 # overlay NAME: one whose layers lie in $tmp
 overlay() {
 	! why_not || return 1
-	mkdir "$tmp/lower" "$tmp/upper" "$tmp/work"
+	mkdir -p "$tmp/lower" "$tmp/upper" "$tmp/work"
 	mount_at "$1" -t overlay -o \
 		"lowerdir=$tmp/lower,upperdir=$tmp/upper,workdir=$tmp/work" overlay
+}
+
+# bound NAME: what lies in another directory
+bound() {
+	! why_not || return 1
+	mkdir "$tmp/$1.from"
+	mount_at "$1" --bind "$tmp/$1.from"
+}
+
+# idmapped NAME: the same, where root's files are another user's
+idmapped() {
+	! why_not || return 1
+	at=$tmp/$1
+	mkdir "$tmp/$1.from" "$at"
+	chmod 777 "$tmp/$1.from"
+	if "$PAGEWELL_TESTS/torture/idmap" "$tmp/$1.from" "$at" 2>"$tmp/said"; then
+		mounted="$at $mounted"
+	else
+		why="can't mount: $(tr '\n' ' ' <"$tmp/said")"
+		return 1
+	fi
 }
 
 # huge NAME: a tmpfs with huge pages

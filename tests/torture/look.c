@@ -10,7 +10,7 @@
  *	walk		the same for reads in sequence, from the beginning to the end
  *	reopen		closes the file and opens it again
  *	blocks		what the file has allocated
- *	head N		the first N bytes, by the library
+ *	head N		the first N bytes, by the library; | where they can't be printed
  *
  * look FILE: or, for FILE, a name with a colon: memfd:BYTES:HOLE is a memfd of so many bytes,
  * the last HOLE of which have never been written, opened by its name in /proc.
@@ -189,6 +189,9 @@ static void print_head(size_t n)
 {
 	ssize_t got = pread(fd, buf, n < MOST ? n : MOST, 0);
 
+	for (ssize_t i = 0; i < got; i++)
+		if (buf[i] < ' ')
+			buf[i] = '|';
 	printf("%.*s\n", got > 0 ? (int)got : 0, (const char *)buf);
 }
 
