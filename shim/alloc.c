@@ -14,6 +14,7 @@
 #include "shim/thread.h"
 
 extern void *mallocx(size_t n, int flags);
+extern void pw_je_thread_done(void); /* jemalloc_libc.c */
 
 /* jemalloc.h's macros, spelled out: alignment 64 (its log in the low bits), no cache. */
 #define MALLOCX_ALIGN_64 6
@@ -44,6 +45,7 @@ void *pw_alloc(size_t n)
 		return from_pages(n);
 	}
 	p = mallocx(n, MALLOCX_ALIGN_64 | MALLOCX_NO_TCACHE);
+	pw_je_thread_done();
 	pw_store_release(&busy, 0);
 	pw_sys->restore_signals(&saved);
 	if (!p)

@@ -138,19 +138,36 @@ int pw_je_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*chi
 	return 0; /* alloc.c says why it is not needed */
 }
 
+/*
+ * What jemalloc keeps by thread lies in the thread's own memory and is chained to that of
+ * others. Nobody tells it when a thread ends, so alloc.c ends it after each call, while it is
+ * still alone inside. These two are called by that one thread only.
+ */
+static void (*tsd_destroy)(void *);
+static void *tsd;
+
 int pw_je_pthread_key_create(unsigned *key, void (*destroy)(void *))
 {
-	(void)destroy;
+	tsd_destroy = destroy;
 	*key = 0;
 	return 0;
 }
 
-/* No caches by thread, so nothing to clean up when one ends. */
 int pw_je_pthread_setspecific(unsigned key, const void *value)
 {
 	(void)key;
-	(void)value;
+	tsd = (void *)value;
 	return 0;
+}
+
+void pw_je_thread_done(void)
+{
+	void *of = tsd;
+
+	tsd = NULL; /* set again by destroying it; that one is not chained */
+	if (of)
+		tsd_destroy(of);
+	tsd = NULL;
 }
 
 /* Its profiler's, which is off. */

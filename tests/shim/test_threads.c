@@ -4,6 +4,7 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 
 #include "words.h"
 
@@ -313,6 +314,36 @@ static void forks(void)
 	say("%d forks", FORKS);
 }
 
+/* ---- threads that open much, and end ---- */
+
+static void *open_many(void *arg)
+{
+	int fd[64];
+
+	for (int i = 0; i < 64; i++)
+		fd[i] = open("many", O_RDONLY);
+	usleep(1000); /* many at once: the handles have to be made */
+	for (int i = 0; i < 64; i++)
+		close(fd[i]);
+	return arg;
+}
+
+/* What an allocator keeps by thread must not outlive the thread. */
+static void threads_that_end(void)
+{
+	pthread_t t[100];
+	struct rlimit r = {8192, 8192};
+
+	make_file("many", 1, 8192);
+	if (setrlimit(RLIMIT_NOFILE, &r))
+		self_skip("8192 numbers are not allowed");
+	for (int round = 0; round < 8; round++) {
+		start(t, 100, open_many);
+		join(t, 100);
+	}
+	say("done");
+}
+
 static const struct self_case cases[] = {
 	{"reads-hand-out", disjoint, SELF_BOTH},
 	{"seeks-locked", seeks_locked, SELF_BOTH},
@@ -320,6 +351,7 @@ static const struct self_case cases[] = {
 	{"preads", preads, SELF_BOTH},
 	{"dup2", dup2_threads, SELF_BOTH},
 	{"forks", forks, SELF_BOTH},
+	{"threads-that-end", threads_that_end, SELF_BOTH},
 };
 
 int main(int argc, char **argv)
