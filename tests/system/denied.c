@@ -22,13 +22,12 @@ static const struct {
 	const char *name;
 	unsigned nr;
 } calls[] = {
-	NAMED(fallocate),   NAMED(fchmod),	     NAMED(fstat),
-	NAMED(fstatfs),	    NAMED(ftruncate),	     NAMED(gettid),
-	NAMED(linkat),	    NAMED(madvise),	     NAMED(memfd_create),
-	NAMED(mincore),	    NAMED(munmap),	     NAMED(nanosleep),
-	NAMED(prlimit64),   NAMED(process_vm_readv), NAMED(pwrite64),
-	NAMED(readahead),   NAMED(rt_sigaction),     NAMED(rt_sigprocmask),
-	NAMED(sigaltstack), NAMED(sysinfo),
+	NAMED(fallocate), NAMED(fchmod),       NAMED(fstat),
+	NAMED(fstatfs),	  NAMED(ftruncate),    NAMED(linkat),
+	NAMED(madvise),	  NAMED(memfd_create), NAMED(mincore),
+	NAMED(munmap),	  NAMED(prlimit64),    NAMED(process_vm_readv),
+	NAMED(readahead), NAMED(rt_sigaction), NAMED(rt_sigprocmask),
+	NAMED(sysinfo),
 };
 
 enum { MOST = 40 };
