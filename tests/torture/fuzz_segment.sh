@@ -1,0 +1,33 @@
+#!/bin/sh
+# Anything may stand in the segment: libFuzzer over attaching to it and over all that the engine
+# does with it, under ASan and UBSan (tests/fuzz/segment.c).
+#
+# FUZZ_SEGMENT	how many inputs (20000)
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+top=$here/../..
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/pagewell-fuzz.XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+
+if ! command -v clang >/dev/null; then
+	echo 'skip fuzz-segment - clang is missing'
+	exit 0
+fi
+cd "$top"
+if ! clang -std=gnu11 -g -O1 -D_GNU_SOURCE= -I. -Wall -Wextra -Werror -pthread \
+	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+	tests/fuzz/segment.c cache/*.c cache/*.S -o "$tmp/fuzz" 2>"$tmp/said"; then
+	echo "not ok fuzz-segment - does not build: $(grep -m1 error "$tmp/said" || tail -n1 "$tmp/said")"
+	exit 1
+fi
+mkdir "$tmp/corpus"
+# What tests/run sets for all, made ours: reports are to be found in one place.
+if UBSAN_OPTIONS=halt_on_error=1 ASAN_OPTIONS=halt_on_error=1:detect_leaks=0 \
+	"$tmp/fuzz" -runs="${FUZZ_SEGMENT:-20000}" -seed=1 -max_len=900 -timeout=10 \
+	-artifact_prefix="$tmp/" "$tmp/corpus" >"$tmp/said" 2>&1; then
+	echo 'ok fuzz-segment'
+else
+	tail -n 40 "$tmp/said" >&2
+	echo "not ok fuzz-segment - $(grep -m1 -E 'ERROR|runtime error|segment fuzz' "$tmp/said" || tail -n1 "$tmp/said")"
+	exit 1
+fi
