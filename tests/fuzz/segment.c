@@ -148,6 +148,8 @@ static void use_other(uint32_t at, uint32_t value)
 {
 	struct pw_segment seen = {0};
 
+	if (!(at & 0x40000000)) /* else one damage upon the other */
+		make_other();
 	if (at & 0x80000000)
 		need(!ftruncate(other_fd, value % (2 * PW_SEGMENT_BYTES)), "truncate");
 	else
@@ -158,8 +160,6 @@ static void use_other(uint32_t at, uint32_t value)
 		     "another layout was accepted");
 		pw_sys->munmap(seen.head, PW_SEGMENT_BYTES);
 	}
-	if (at & 0x40000000)
-		make_other();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

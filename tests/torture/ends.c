@@ -27,9 +27,10 @@
 #define APPENDERS 100
 #define ASKERS 4
 #define RECORD 1009 /* no multiple of anything */
-#define FIRST 300	    /* records that are there at the beginning */
+#define FIRST 300   /* records that are there at the beginning */
 
 static char buf[1 << 16];
+static const char *library;
 
 static int fail(const char *what)
 {
@@ -118,7 +119,10 @@ static int seeks(int fd, int count, int whence, int64_t size)
 
 		if (whence == SEEK_CUR && lseek(fd, i, SEEK_SET) != i)
 			return 2;
-		got = lseek(fd, whence == SEEK_CUR ? 1 : whence == SEEK_SET ? i : 0,
+		got = lseek(fd,
+			    whence == SEEK_CUR	 ? 1
+			    : whence == SEEK_SET ? i
+						 : 0,
 			    whence);
 		/* Where the size lock is held the file grows. */
 		if (whence == SEEK_END ? got < end : got != want)
@@ -179,7 +183,7 @@ static void append(struct growth *g, const char *dir)
 		atomic_fetch_add(&g->completed, RECORD);
 		raw_sleep_ns(2000000);
 	}
-	_exit(fd < 0);
+	_exit(fd < 0 ? 1 : 0);
 }
 
 static void wrong(struct growth *g, const char *what, int64_t got, int64_t least,
@@ -223,7 +227,7 @@ static pid_t start_asker(char **argv, int memory)
 	if (pid)
 		return pid;
 	snprintf(number, sizeof(number), "%d", memory);
-	setenv("LD_PRELOAD", getenv("PAGEWELL_LIB"), 1);
+	setenv("LD_PRELOAD", library, 1);
 	execl("/proc/self/exe", "ends", "ask", argv[2], number, NULL);
 	_exit(127);
 }
@@ -236,6 +240,9 @@ static int appenders(char **argv, long seconds)
 	struct growth *g;
 	int status, bad = 0;
 
+	library = getenv("PAGEWELL_LIB");
+	if (!library)
+		return fail("PAGEWELL_LIB");
 	if (memory < 0 || fd < 0 || ftruncate(memory, sizeof(*g)))
 		return fail(argv[2]);
 	g = mmap(NULL, sizeof(*g), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);

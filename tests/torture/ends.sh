@@ -3,7 +3,7 @@
 # SEEK_END makes none where the end can't move, and one elsewhere; and what it answers while a
 # hundred processes append is a size that the file had meanwhile.
 set -eu
-# shellcheck source=_look.sh disable=SC1091
+# shellcheck source=tests/torture/_look.sh disable=SC1091
 . "$(dirname "$0")/_look.sh"
 
 ends=$programs/ends

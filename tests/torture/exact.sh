@@ -16,7 +16,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 if [ "${EXACT_NAMESPACE:-}" != 1 ] && [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	exec env EXACT_NAMESPACE=1 unshare -m --propagation private "$0" "$@"
 fi
-# shellcheck source=_mounts.sh disable=SC1091
+# shellcheck source=tests/torture/_mounts.sh disable=SC1091
 . "$here/_mounts.sh"
 
 : "${PAGEWELL_LIB:=$here/../../build/libpagewell.so}"
@@ -145,7 +145,7 @@ while read -r case_name share dir consent; do
 		some=$each
 		[ "$share" != 1 ] || some=$((each / 5))
 	fi
-	run "$case_name" "$dir" --steps $some
+	run "$case_name" "$dir" --steps "$some"
 done <"$turns"
 unset PAGEWELL_FS
 

@@ -112,8 +112,8 @@ static bool one_differs(const char *what, int64_t off, size_t n, ssize_t got, in
 	if ((got == want || (got == -1 && -err == want)) &&
 	    (got <= 0 || !memcmp(buf, truth, (size_t)got)))
 		return false;
-	printf("%s of %zu at %ld: library %zd (errno %d), kernel %ld%s, size %ld\n", what, n,
-	       (long)off, got, got < 0 ? err : 0, want,
+	printf("%s of %zu at %ld: library %zd (errno %d), kernel %ld%s, size %ld\n", what,
+	       n, (long)off, got, got < 0 ? err : 0, want,
 	       got == want && got > 0 ? ", other bytes" : "", (long)raw_size(fd));
 	return true;
 }

@@ -3,7 +3,7 @@
 # reader whose window reaches over pages that can't be brought in any more. The caller gets the
 # kernel's own answers, EIO among them.
 set -eu
-# shellcheck source=_look.sh disable=SC1091
+# shellcheck source=tests/torture/_look.sh disable=SC1091
 . "$(dirname "$0")/_look.sh"
 
 bytes=1000000

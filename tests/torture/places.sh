@@ -4,7 +4,7 @@
 # missing; and a copy-up in an overlay while the file is open there, which by default nothing
 # comes between, and of which README says what is seen by consent.
 set -eu
-# shellcheck source=_look.sh disable=SC1091
+# shellcheck source=tests/torture/_look.sh disable=SC1091
 . "$(dirname "$0")/_look.sh"
 
 # left_alone NAME FILE: not served, and no block more than before is allocated

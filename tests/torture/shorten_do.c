@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,24 +72,20 @@ static int clone_range(int fd, int other)
 	return ioctl(fd, FICLONERANGE, &range);
 }
 
-static int in_that_way(const char *way, const char *path, long bytes)
+/* Not cut off before it is known that the other half can be done. */
+static bool can_clone(const char *path, int other)
 {
-	int trunc = !strcmp(way, "o-trunc") || !strcmp(way, "clone") ? O_TRUNC : 0;
-	int fd, other = other_of(path, "other", O_RDONLY);
+	int fd = other_of(path, "1", O_RDWR | O_CREAT | O_TRUNC);
+	bool can = fd >= 0 && ioctl(fd, FICLONE, other) == 0;
+	int err = errno;
 
-	if (!strcmp(way, "truncate"))
-		return truncate(path, bytes);
-	/* Not cut off before it is known that the other half can be done. */
-	if (!strcmp(way, "clone")) {
-		int try = other_of(path, "1", O_RDWR | O_CREAT | O_TRUNC);
+	close(fd);
+	errno = err;
+	return can;
+}
 
-		if (ioctl(try, FICLONE, other))
-			return -1;
-		close(try);
-	}
-	fd = open(path, O_RDWR | O_CLOEXEC | trunc);
-	if (fd < 0)
-		return -1;
+static int on_opened(const char *way, const char *path, int fd, int other, long bytes)
+{
 	if (!strcmp(way, "o-trunc"))
 		return fill(fd, bytes);
 	if (!strcmp(way, "ftruncate"))
@@ -102,9 +99,24 @@ static int in_that_way(const char *way, const char *path, long bytes)
 	if (!strcmp(way, "clone-range"))
 		return clone_range(fd, other);
 	if (!strcmp(way, "fill"))
-		return fill(fd, bytes) || ftruncate(fd, bytes);
+		return fill(fd, bytes) || ftruncate(fd, bytes) ? -1 : 0;
 	errno = EINVAL;
 	return -1;
+}
+
+/* What is opened goes with the process. */
+static int in_that_way(const char *way, const char *path, long bytes)
+{
+	bool clone = !strcmp(way, "clone");
+	int trunc = clone || !strcmp(way, "o-trunc") ? O_TRUNC : 0;
+	int fd, other = other_of(path, "other", O_RDONLY);
+
+	if (!strcmp(way, "truncate"))
+		return truncate(path, bytes);
+	if (clone && !can_clone(path, other))
+		return -1;
+	fd = open(path, O_RDWR | O_CLOEXEC | trunc);
+	return fd < 0 ? -1 : on_opened(way, path, fd, other, bytes);
 }
 
 int shorten(int argc, char **argv)

@@ -3,7 +3,7 @@
 # served from memory: by a program that has the library, one that hasn't, a static one, and
 # another user's. When whoever did it has returned, each answer is the kernel's.
 set -eu
-# shellcheck source=_look.sh disable=SC1091
+# shellcheck source=tests/torture/_look.sh disable=SC1091
 . "$(dirname "$0")/_look.sh"
 
 bytes=300000
@@ -55,7 +55,9 @@ ways_of() {
 			done
 			[ "$code" = 0 ] || [ "$code" = 3 ] ||
 				why="$who: status $code: $(cat "$tmp/said")"
-			[ -z "$why" ] && [ -n "$able" ] || break
+			if [ -n "$why" ] || [ -z "$able" ]; then
+				break
+			fi
 		done
 		if [ -n "$able" ]; then
 			verdict "shorter-$name-$way"

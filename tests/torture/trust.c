@@ -12,12 +12,12 @@
 #include "rng.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,6 +32,7 @@ struct order {
 	int64_t size;
 };
 
+static const char *library;
 static char answer[200];
 static unsigned char buf[MOST];
 static uint64_t rng = 1;
@@ -160,7 +161,7 @@ static int start(const char *dir, const char *segment_suffix)
 	snprintf(segment, sizeof(segment), "%s%s", getenv("PAGEWELL_SEGMENT"),
 		 segment_suffix);
 	setenv("PAGEWELL_SEGMENT", segment, 1);
-	setenv("LD_PRELOAD", getenv("PAGEWELL_LIB"), 1);
+	setenv("LD_PRELOAD", library, 1);
 	execl("/proc/self/exe", "trust", dir, NULL);
 	_exit(127);
 }
@@ -180,7 +181,8 @@ int main(int argc, char **argv)
 
 	if (argc == 2)
 		return machine(argv[1]);
-	if (argc != 4)
+	library = getenv("PAGEWELL_LIB");
+	if (argc != 4 || !library)
 		return 2;
 	side[0] = start(argv[1], "");
 	side[1] = start(argv[2], "-2");

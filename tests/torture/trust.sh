@@ -4,7 +4,7 @@
 # sshfs, which here talks to its server through a pipe instead of a net; first with one mount
 # that both look at, then, as two machines would, with a mount for each.
 set -eu
-# shellcheck source=_look.sh disable=SC1091
+# shellcheck source=tests/torture/_look.sh disable=SC1091
 . "$(dirname "$0")/_look.sh"
 
 rounds=${TRUST_ROUNDS:-60}
@@ -12,9 +12,11 @@ mkdir "$tmp/tree"
 
 # serve_bindfs DIRECTORY, serve_sshfs DIRECTORY: show $tmp/tree there. What the kernel keeps of
 # sizes for a second would be seen by plain reads too.
+# shellcheck disable=SC2317,SC2329 # called by name
 serve_bindfs() {
 	bindfs -o attr_timeout=0,entry_timeout=0 "$tmp/tree" "$1"
 }
+# shellcheck disable=SC2317,SC2329
 serve_sshfs() {
 	printf '#!/bin/sh\nexec %s\n' "$server" >"$tmp/server"
 	chmod +x "$tmp/server"
