@@ -20,7 +20,7 @@
 #include "cache/word.h"
 
 static const struct pw_segment *live;
-static char other[64]; /* the second file */
+static char other[300]; /* the second file */
 static int other_fd;
 static struct pw_sys fuzz_sys;
 
@@ -64,14 +64,16 @@ static void make_other(void)
 
 static void begin(void)
 {
-	char path[64];
+	const char *given = getenv("PAGEWELL_SEGMENT");
+	char path[256];
 
 	fuzz_sys = pw_sys_kernel;
 	fuzz_sys.now_ns = quick_clock;
 	fuzz_sys.futex_wait = no_sleep;
 	fuzz_sys.kill = odd_are_dead;
 	pw_sys = &fuzz_sys;
-	snprintf(path, sizeof(path), "/dev/shm/pagewell-fuzz-%d", (int)getpid());
+	snprintf(path, sizeof(path), "%s-fuzz-%d", given ? given : "/dev/shm/pagewell",
+		 (int)getpid());
 	snprintf(other, sizeof(other), "%s.other", path);
 	need(!pw_segment_set_path(path), "path");
 	live = pw_segment_get();

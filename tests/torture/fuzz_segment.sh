@@ -7,7 +7,9 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 top=$here/../..
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/pagewell-fuzz.XXXXXX")
-trap 'rm -rf "$tmp"' EXIT
+: "${PAGEWELL_SEGMENT:=/dev/shm/pagewell-test-$$}"
+export PAGEWELL_SEGMENT
+trap 'rm -rf "$tmp" "$PAGEWELL_SEGMENT"-fuzz-*' EXIT
 
 if ! command -v clang >/dev/null; then
 	echo 'skip fuzz-segment - clang is missing'
@@ -23,7 +25,7 @@ fi
 mkdir "$tmp/corpus"
 # What tests/run sets for all, made ours: reports are to be found in one place.
 if UBSAN_OPTIONS=halt_on_error=1 ASAN_OPTIONS=halt_on_error=1:detect_leaks=0 \
-	"$tmp/fuzz" -runs="${FUZZ_SEGMENT:-20000}" -seed=1 -max_len=900 -timeout=10 \
+	"$tmp/fuzz" -runs="${FUZZ_SEGMENT:-20000}" -seed=1 -max_len=900 -len_control=0 -timeout=10 \
 	-artifact_prefix="$tmp/" "$tmp/corpus" >"$tmp/said" 2>&1; then
 	echo 'ok fuzz-segment'
 else

@@ -6,7 +6,7 @@ set -eu
 # shellcheck source=tests/torture/_look.sh disable=SC1091
 . "$(dirname "$0")/_look.sh"
 
-bytes=1000000
+bytes=400000
 
 # no_zeros FILE
 no_zeros() {
