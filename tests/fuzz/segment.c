@@ -20,7 +20,8 @@
 #include "cache/word.h"
 
 static const struct pw_segment *live;
-static char other[300]; /* the second file */
+static struct pw_shm_head good; /* the head as it was at first */
+static char other[300];		/* the second file */
 static int other_fd;
 static struct pw_sys fuzz_sys;
 
@@ -55,11 +56,9 @@ static void need(bool ok, const char *what)
 
 static void make_other(void)
 {
-	struct pw_shm_head head = *live->head;
-
 	need(!ftruncate(other_fd, 0) && !fallocate(other_fd, 0, 0, PW_SEGMENT_BYTES),
 	     "no room");
-	need(pwrite(other_fd, &head, sizeof(head), 0) == sizeof(head), "head");
+	need(pwrite(other_fd, &good, sizeof(good), 0) == sizeof(good), "head");
 }
 
 static void begin(void)
@@ -78,6 +77,7 @@ static void begin(void)
 	need(!pw_segment_set_path(path), "path");
 	live = pw_segment_get();
 	need(live != NULL, "cannot make a segment");
+	good = *live->head;
 	unlink(path);
 	other_fd = open(other, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	need(other_fd >= 0, "cannot make a file in /dev/shm");
