@@ -5,7 +5,7 @@ source=libuv1
 user=nobody
 
 build() {
-	sh autogen.sh && ./configure -q --disable-static CFLAGS=-O1 && make -s -j2 &&
+	sh autogen.sh && ./configure -q --disable-shared CFLAGS=-O1 && make -s -j2 &&
 		make -s -j2 check TESTS=
 }
 
