@@ -35,11 +35,11 @@ applet() {
 	}' "$1.out"
 }
 
-# `ash-redir/redir1.tests: ok`
+# `ash-redir/redir1.tests: ok`, or `fail`, `fail (1)`, `skip (feature disabled)`
 shell() {
 	(cd "shell/${1%%-*}_test" && pre timeout -k 5 300 ./run-all "$1") >"$1.out" 2>&1
-	awk -v unit="$1" -F'[/:]' '$1 == unit && / (ok|fail)$/ {
-		print unit ":" $2, / ok$/ ? "PASS" : "FAIL"
+	awk -v unit="$1" -F'[/:]' '$1 == unit && /: (ok|fail|skip)( \(.*)?$/ {
+		print unit ":" $2, /: ok/ ? "PASS" : /: skip/ ? "SKIP" : "FAIL"
 	}' "$1.out"
 }
 
