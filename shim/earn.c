@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "shim/dest.h"
 #include "shim/guard.h"
 #include "shim/life.h"
 #include "shim/pos.h"
@@ -201,7 +202,9 @@ static bool promising(const struct pw_handle *h, uint64_t gain, uint64_t bytes,
 /* A segment that is cut short is a SIGBUS: not attached before that is looked after. */
 static bool informed(struct pw_handle *h)
 {
-	if (!pw_guard_installed() && !pw_guard_install()) {
+	/* With no destination ever known to be good, a window would only be looked at. */
+	if (pw_load_relaxed(&pw_dest_closed) ||
+	    (!pw_guard_installed() && !pw_guard_install())) {
 		pw_or_acq_rel(&h->flags, PW_H_NO_WINDOW);
 		return false;
 	}

@@ -63,6 +63,16 @@ PW_EXPORT int pkey_mprotect(void *at, size_t len, int prot, int pkey)
 	return ret;
 }
 
+/* From now on a page's writability can change without a call (pkey_set). */
+PW_EXPORT int pkey_alloc(unsigned flags, unsigned access)
+{
+	int key = PW_REAL(pkey_alloc)(flags, access);
+
+	if (key >= 0)
+		pw_dest_close();
+	return key;
+}
+
 PW_EXPORT void *mremap(void *at, size_t old, size_t len, int flags, ...)
 {
 	va_list ap;
@@ -135,4 +145,4 @@ PW_EXPORT void *sbrk(intptr_t by)
 }
 
 PW_TWIN(mmap64, mmap)
-PW_TWIN(__sbrk, sbrk)
+PW_INTERNAL(pw_our_sbrk, sbrk)

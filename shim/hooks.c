@@ -139,14 +139,6 @@ static void hook_prctl(const long *a)
 		pw_step_aside();
 }
 
-/* From now on a page's writability can change without a call (pkey_set). */
-static void hook_pkey(const long *a)
-{
-	(void)a;
-	if (pw_alive())
-		pw_dest_close();
-}
-
 static void hook_threads(const long *a)
 {
 	(void)a;
@@ -377,11 +369,36 @@ static void hook_syscall(const long *a)
 	}
 }
 
+static void hook_none(const long *a)
+{
+	(void)a;
+}
+
+/* Ours, by hidden names. */
+#define PW_SERVED(name)
+#define PW_WATCHED(name)
+#define PW_ALIAS(name, of)
+#define PW_OWN(name)
+#define PW_THUNK(name, hook)
+#define PW_VERSIONED(name, node)
+#define PW_UNDER(name, of) \
+	extern const char pw_our_##of[] __attribute__((visibility("hidden")));
+#include "shim/symbols.def"
+#undef PW_SERVED
+#undef PW_WATCHED
+#undef PW_ALIAS
+#undef PW_OWN
+#undef PW_THUNK
+#undef PW_VERSIONED
+#undef PW_UNDER
+
 struct thunk {
 	const char *name;
 	const char *version;
 	void (*hook)(const long *a);
 	void *to;
+	const char *of; /* PW_UNDER: the name it is another one of, and our function */
+	const char *ours;
 };
 
 #define NODE_GLIBC_2_15 "GLIBC_2.15"
@@ -393,8 +410,9 @@ static struct thunk thunks[] = {
 #define PW_WATCHED(name)
 #define PW_ALIAS(name, of)
 #define PW_OWN(name)
-#define PW_THUNK(name, hook) {#name, NULL, hook, NULL},
-#define PW_VERSIONED(name, node) {#name, NODE_##node, hook_share_all, NULL},
+#define PW_THUNK(name, hook) {#name, NULL, hook, NULL, NULL, NULL},
+#define PW_VERSIONED(name, node) {#name, NODE_##node, hook_share_all, NULL, NULL, NULL},
+#define PW_UNDER(name, of) {#name, NULL, hook_none, NULL, #of, pw_our_##of},
 #include "shim/symbols.def"
 };
 
@@ -411,7 +429,13 @@ static void resolve(struct thunk *t)
 
 	if (pw_load_relaxed(&t->to))
 		return;
-	to = pw_real_lookup(t->name, t->version);
+	/* An interposer between us and libc may make `of` of this name (tcmalloc's sbrk calls
+	 * __sbrk): were that our `of`, which goes on to the interposer's, nobody would ever
+	 * come to libc. */
+	if (t->of && pw_real_is_libcs(t->of))
+		to = (void *)(uintptr_t)t->ours;
+	else
+		to = pw_real_lookup(t->name, t->version);
 	pw_store_relaxed(&t->to, to ? to : (void *)nowhere);
 }
 

@@ -3,7 +3,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <gnu/lib-names.h>
+#include <gnu/libc-version.h>
 #include <stddef.h>
 
 void *pw_real_at[PW_N_COUNT];
@@ -15,6 +15,7 @@ static const char *const names[PW_N_COUNT] = {
 #define PW_OWN(name)
 #define PW_THUNK(name, hook)
 #define PW_VERSIONED(name, node)
+#define PW_UNDER(name, of)
 #include "shim/symbols.def"
 };
 
@@ -72,18 +73,23 @@ void pw_real_rest(void)
 		pw_real_find(n);
 }
 
+/* Where the object that holds the address is loaded; dladdr does not allocate. */
+static void *base_of(void *at)
+{
+	Dl_info info;
+
+	return at && dladdr(at, &info) ? info.dli_fbase : NULL;
+}
+
+bool pw_real_is_libcs(const char *name)
+{
+	void *next = base_of(pw_real_lookup(name, NULL));
+
+	return next && next == base_of((void *)gnu_get_libc_version);
+}
+
 bool pw_real_is_libc(void)
 {
-	static const enum pw_name watched[] = {PW_N_read, PW_N_lseek, PW_N_open,
-					       PW_N_close};
-	int saved = errno;
-	void *libc = dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
-	bool same = libc != NULL;
-
-	for (size_t i = 0; same && i < sizeof(watched) / sizeof(watched[0]); i++)
-		same = dlsym(libc, names[watched[i]]) == pw_real_find(watched[i]);
-	if (libc)
-		dlclose(libc);
-	errno = saved;
-	return same;
+	return pw_real_is_libcs("read") && pw_real_is_libcs("lseek") &&
+	       pw_real_is_libcs("open") && pw_real_is_libcs("close");
 }

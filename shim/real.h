@@ -17,6 +17,7 @@ enum pw_name {
 #define PW_OWN(name)
 #define PW_THUNK(name, hook)
 #define PW_VERSIONED(name, node)
+#define PW_UNDER(name, of)
 #include "shim/symbols.def"
 #undef PW_SERVED
 #undef PW_WATCHED
@@ -24,6 +25,7 @@ enum pw_name {
 #undef PW_OWN
 #undef PW_THUNK
 #undef PW_VERSIONED
+#undef PW_UNDER
 	PW_N_COUNT
 };
 
@@ -38,6 +40,9 @@ void *pw_real_find(enum pw_name n);
 
 /* name, version node or NULL; for the thunks. Same promises. */
 void *pw_real_lookup(const char *name, const char *version);
+
+/* Is libc's own definition the next one of `name`? Does not allocate, keeps errno. */
+bool pw_real_is_libcs(const char *name);
 
 /* At start-up: the names that may be needed where dlsym must not be called. */
 void pw_real_start(void);

@@ -346,8 +346,8 @@ PW_EXPORT int epoll_pwait2(int ep, struct epoll_event *ev, int n,
 	return WAIT(PW_REAL(epoll_pwait2)(ep, ev, n, t, mask), mask);
 }
 
-PW_TWIN(__sigaction, sigaction)
+PW_INTERNAL(pw_our_sigaction, sigaction)
 PW_TWIN(bsd_signal, signal)
 PW_TWIN(ssignal, signal)
-PW_TWIN(__sysv_signal, sysv_signal)
-PW_TWIN(__sigsuspend, sigsuspend)
+PW_INTERNAL(pw_our_sysv_signal, sysv_signal)
+PW_INTERNAL(pw_our_sigsuspend, sigsuspend)

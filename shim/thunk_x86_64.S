@@ -27,6 +27,7 @@ symbol:                                                                         
 #define PW_ALIAS(name, of)
 #define PW_OWN(name)
 #define PW_THUNK(name, hook) ENTRY(name)
+#define PW_UNDER(name, of) ENTRY(name)
 #define PW_VERSIONED(name, node) ENTRY(name##__##node) SYMVER_##node(name);
 #include "shim/symbols.def"
 
