@@ -24,7 +24,7 @@ if command -v javac >/dev/null; then
 fi
 served java_files java javac
 try java_files_interpreted java javac
-# Not served: it asks for protection keys, by which memory can change unseen.
+# Where the processor has protection keys it uses them, and is not served.
 try node_files node
 
 inputs_are_as_they_were
