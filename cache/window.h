@@ -39,8 +39,8 @@ struct pw_window {
 
 	/* Slow path only; racy words, hints all of them. */
 	uint64_t id;
-	uint64_t last_cp;   /* where the last slow read was */
-	uint64_t trail;	    /* where this sequence began, or what of it was dropped ends */
+	uint64_t last_cp; /* where the last slow read was */
+	uint64_t trail;	  /* where this sequence began, or what of it was dropped ends */
 	uint64_t looked_at; /* the cache page at which to look ahead again */
 	uint64_t hits_mark; /* the thread's hits at the last doubt */
 	uint32_t doubts;    /* since then */
