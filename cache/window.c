@@ -121,9 +121,22 @@ static uint32_t touch_known(uint64_t id)
 	return ns;
 }
 
-int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat *st)
+static uint32_t cleared(uint32_t state)
 {
-	uint32_t seen = 0;
+	return (state & ~PW_WIN_BITS) + PW_WIN_GENERATION;
+}
+
+static void unmap(struct pw_window *w, unsigned char *base)
+{
+	pw_store_relaxed(&w->base, NULL);
+	pw_sys->munmap(base, w->maplen);
+	map_free(w);
+}
+
+int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat *st,
+		   bool (*same)(int fd, const struct pw_window *w))
+{
+	uint32_t seen = pw_load_relaxed(&w->state) & ~PW_WIN_BITS;
 	uint64_t windows[PW_S_COUNT];
 	int err;
 
@@ -136,7 +149,7 @@ int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat
 	err = pw_room_for_window(windows[PW_S_WINDOWS]);
 	if (err)
 		return err;
-	if (!pw_cas(&w->state, &seen, PW_WIN_OPENING))
+	if (!pw_cas(&w->state, &seen, seen | PW_WIN_OPENING))
 		return -EBUSY;
 	pw_store_relaxed(&w->id, pw_file_id(st));
 	pw_store_relaxed(&w->last_cp, UINT64_MAX - 1);
@@ -151,6 +164,10 @@ int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat
 	pw_store_relaxed(&w->pages, 0);
 	pw_store_relaxed(&w->clock_hand, 0);
 	err = map_file(w, fd, writable, st);
+	if (!err && same && !same(fd, w)) {
+		unmap(w, w->base);
+		err = -EBUSY;
+	}
 	if (!err) {
 		enroll(w);
 		pw_stat_add(PW_S_WINDOWS, 1);
@@ -159,7 +176,7 @@ int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat
 		 * it sees LIVE and its 0 comes last, or we see DYING below. */
 		pw_store_release(&w->known, (uint64_t)st->st_size);
 	}
-	seen = PW_WIN_OPENING;
+	seen = pw_load_relaxed(&w->state);
 	while (!pw_cas(&w->state, &seen,
 		       (seen & ~PW_WIN_OPENING) | (err ? 0 : PW_WIN_LIVE)))
 		;
@@ -194,7 +211,9 @@ static bool claim(struct pw_window *w)
 		if (!(seen & (PW_WIN_DYING | PW_WIN_DEAD)) ||
 		    (seen & (PW_WIN_OPENING | PW_WIN_CLOSING)) || pw_hazard_held(w))
 			return false;
-		if (!pw_cas(&w->state, &seen, PW_WIN_CLOSING | (seen & PW_WIN_DEAD)))
+		if (!pw_cas(&w->state, &seen,
+			    (seen & ~PW_WIN_BITS) | PW_WIN_CLOSING |
+				    (seen & PW_WIN_DEAD)))
 			return false;
 		pw_store_release(&w->known, 0);
 		pw_fence_seq(); /* hazard.h, step 5 */
@@ -217,7 +236,7 @@ void pw_window_finish(struct pw_window *w)
 	    (seen & (PW_WIN_OPENING | PW_WIN_CLOSING)) || pw_hazard_held(w))
 		return;
 	if (!(seen & PW_WIN_LIVE)) { /* nothing is mapped: the usual close */
-		if (pw_cas(&w->state, &seen, 0) && (seen & PW_WIN_DEAD))
+		if (pw_cas(&w->state, &seen, cleared(seen)) && (seen & PW_WIN_DEAD))
 			dead(w);
 		return;
 	}
@@ -228,14 +247,19 @@ void pw_window_finish(struct pw_window *w)
 		/* Nobody is inside, and nobody comes in: `known` is 0 (W1). */
 		base = w->base;
 		if (base) {
-			pw_store_relaxed(&w->base, NULL);
-			pw_sys->munmap(base, w->maplen);
-			map_free(w);
+			unmap(w, base);
 			pw_stat_add(PW_S_WINDOWS, -1);
 			pw_stat_add(PW_S_PAGES, -(int64_t)pw_load_relaxed(&w->pages));
 		}
-		if (pw_xchg_acq_rel(&w->state, 0) & PW_WIN_DEAD)
-			dead(w);
+		/* Not dead at once: who came in while it was being unmapped may still be
+		 * inside, and then it falls to him. */
+		seen = pw_load_relaxed(&w->state);
+		while (!pw_cas(&w->state, &seen, cleared(seen) | (seen & PW_WIN_DEAD)))
+			;
+		pw_sys->restore_signals(&saved);
+		if (seen & PW_WIN_DEAD)
+			pw_window_finish(w);
+		return;
 	}
 	pw_sys->restore_signals(&saved);
 }
@@ -347,13 +371,13 @@ void pw_windows_fork_child(void)
 		w->known = 0;
 		w->pages = 0;
 		if (w->base && pw_hazard_held(w) && stand_in(w)) {
-			w->state = was | PW_WIN_LIVE | PW_WIN_DYING;
+			w->state = cleared(w->state) | was | PW_WIN_LIVE | PW_WIN_DYING;
 			pw_stat_add(PW_S_WINDOWS, 1);
 			continue;
 		}
 		w->base = NULL;
 		map_free(w);
-		w->state = 0;
+		w->state = cleared(w->state);
 		if (was)
 			dead(w);
 	}

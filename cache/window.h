@@ -99,9 +99,12 @@ bool pw_window_refresh(struct pw_window *w, int fd, uint64_t off, uint64_t got);
  * are as without us). 0; -EBUSY: another thread is at it, or the window is retired;
  * -EPERM: limits say no (finite RLIMIT_AS, mlockall, too many windows), or the kernel is not
  * as it should be; -EAGAIN: that could not be tried now (probe.h); or mmap's error.
+ * same (or NULL) is asked when the mapping is made and nobody sees it yet: does fd still stand
+ * for what w is for? Another thread may have closed it, and the number be another file's.
  * Call with signals blocked: a jump out of a handler would leave it half open. W1 applies.
  */
-int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat *st);
+int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat *st,
+		   bool (*same)(int fd, const struct pw_window *w));
 
 static inline bool pw_window_is_open(const struct pw_window *w)
 {
@@ -145,6 +148,10 @@ struct pw_window *pw_windows(void);
 #define PW_WIN_DYING 4u	  /* to be unmapped when nobody is inside */
 #define PW_WIN_CLOSING 8u /* being unmapped, by one thread */
 #define PW_WIN_DEAD 16u	  /* the owner is done with the struct */
+#define PW_WIN_BITS 31u
+/* Above the bits: counted up each time they are all cleared, so that a state from an earlier
+ * life is not taken for the same. */
+#define PW_WIN_GENERATION 32u
 
 static inline void pw_window_leave(struct pw_hazard *s, struct pw_window *w)
 {

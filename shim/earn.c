@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "shim/dest.h"
+#include "shim/fdtable.h"
 #include "shim/guard.h"
 #include "shim/life.h"
 #include "shim/pos.h"
@@ -75,6 +76,11 @@ void pw_earn_returned(struct pw_handle *h)
 			 pw_load_relaxed(&h->calls) + (4u << pw_min_u64(returns, 10)));
 }
 
+static bool stands_for(int fd, const struct pw_window *w)
+{
+	return (const void *)pw_fd_handle(pw_fd_entry(fd)) == w;
+}
+
 static void open_window(struct pw_handle *h, int fd)
 {
 	static uint32_t
@@ -90,7 +96,8 @@ static void open_window(struct pw_handle *h, int fd)
 	pw_sys->block_signals(&saved);
 	if (!pw_sys->fstat(fd, &st) && pw_file_served(fd, &st) && pw_guard_install())
 		err = pw_window_open(&h->win, fd,
-				     pw_load_relaxed(&h->flags) & PW_H_WRITABLE, &st);
+				     pw_load_relaxed(&h->flags) & PW_H_WRITABLE, &st,
+				     stands_for);
 	pw_sys->restore_signals(&saved);
 	if (err && err != -EBUSY && err != -EAGAIN)
 		pw_or_acq_rel(&h->flags, PW_H_NO_WINDOW);
@@ -268,10 +275,8 @@ static void let_go(struct pw_handle *h, int fd)
 	pw_store_relaxed(&h->vain, 0);
 	pw_store_relaxed(&h->earned, 0);
 	pw_window_retire(&h->win, false);
-	if (pw_pos_ours(pw_pos_load(h))) {
-		pw_pos_begin(h, fd);
+	if (pw_pos_ours(pw_pos_load(h)) && pw_pos_begin(h, fd))
 		pw_pos_end(h);
-	}
 }
 
 static void refresh(struct pw_handle *h, int fd, uint64_t off, uint64_t got)

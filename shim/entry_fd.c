@@ -83,6 +83,7 @@ PW_EXPORT int close(int fd)
 	pw_compiler_barrier();
 	pw_drop(fd);
 	ret = PW_REAL(close)(fd);
+	pw_closing_end();
 	pw_compiler_barrier();
 	pw_me.closing = outer;
 	return ret;
@@ -102,18 +103,23 @@ static void drop_range(unsigned from, unsigned to)
 
 PW_EXPORT int close_range(unsigned from, unsigned to, int flags)
 {
+	int ret;
+
 	/* Numbers of its own for one thread of several: our table speaks for all. */
 	if ((flags & CLOSE_RANGE_UNSHARE) && !pw_single_threaded())
 		pw_step_aside();
 	if (!(flags & ~(int)CLOSE_RANGE_UNSHARE)) /* else only marked, or refused */
 		drop_range(from, to);
-	return PW_REAL(close_range)(from, to, flags);
+	ret = PW_REAL(close_range)(from, to, flags);
+	pw_closing_end();
+	return ret;
 }
 
 PW_EXPORT void closefrom(int low)
 {
 	drop_range(low < 0 ? 0 : (unsigned)low, UINT_MAX);
 	PW_REAL(closefrom)(low);
+	pw_closing_end();
 }
 
 PW_EXPORT int dup(int fd)
@@ -148,6 +154,7 @@ static int dup_to(int from, int to, int flags, bool three)
 	pw_hold(&target, to);
 	pw_drop(to);
 	ret = three ? PW_REAL(dup3)(from, to, flags) : PW_REAL(dup2)(from, to);
+	pw_closing_end();
 	if (ret >= 0)
 		pw_duplicated(&x, from, to);
 	if (ret >= 0 && x.h && !pw_single_threaded())
@@ -155,7 +162,7 @@ static int dup_to(int from, int to, int flags, bool three)
 	/* It failed, and the number is open as before, but no longer in the table: others of
 	 * the same description must not take its position away from the kernel. */
 	if (ret < 0 && target.h)
-		pw_pos_share(target.h, to);
+		pw_pos_share_through(target.h, to);
 	pw_release(&target);
 	pw_return(&x);
 	return ret;
@@ -292,7 +299,9 @@ PW_EXPORT FILE *freopen(const char *path, const char *mode, FILE *f)
 	uint32_t opening = pw_opening();
 
 	pw_drop(number_of(f));
-	return stream_opened(opening, PW_REAL(freopen)(path, mode, f), path, mode);
+	f = PW_REAL(freopen)(path, mode, f);
+	pw_closing_end();
+	return stream_opened(opening, f, path, mode);
 }
 
 PW_EXPORT FILE *tmpfile(void)
@@ -304,9 +313,13 @@ PW_EXPORT FILE *tmpfile(void)
 
 PW_EXPORT int fclose(FILE *f)
 {
+	int ret;
+
 	if (!pw_stdio_hooked())
 		pw_drop(number_of(f));
-	return PW_REAL(fclose)(f);
+	ret = PW_REAL(fclose)(f);
+	pw_closing_end();
+	return ret;
 }
 
 PW_EXPORT FILE *fdopen(int fd, const char *mode)
@@ -320,8 +333,12 @@ PW_EXPORT FILE *fdopen(int fd, const char *mode)
  * numbers that come and go inside libc. */
 PW_EXPORT int closedir(DIR *d)
 {
+	int ret;
+
 	pw_drop(dirfd(d)); /* d is not NULL: libc would fault on it as well */
-	return PW_REAL(closedir)(d);
+	ret = PW_REAL(closedir)(d);
+	pw_closing_end();
+	return ret;
 }
 
 PW_INTERNAL(pw_entry_close, close)

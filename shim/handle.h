@@ -45,9 +45,16 @@ struct pw_handle {
 /* A clean handle with one reference, or NULL: no memory. Any thread, any handler. */
 struct pw_handle *pw_handle_new(uint32_t flags);
 
-static inline void pw_handle_ref(struct pw_handle *h)
+/* One number more; false: the last one has just gone, and the handle with it. */
+static inline bool pw_handle_ref(struct pw_handle *h)
 {
-	pw_add_relaxed(&h->refs, 1);
+	uint32_t seen = pw_load_relaxed(&h->refs);
+
+	do
+		if (!seen)
+			return false;
+	while (!pw_cas(&h->refs, &seen, seen + 1));
+	return true;
 }
 
 /*

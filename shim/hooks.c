@@ -175,6 +175,7 @@ static void hook_daemon(const long *a)
 	if (!a[1])
 		for (int fd = 0; fd <= 2; fd++)
 			pw_drop(fd);
+	pw_closing_end();
 }
 
 static void hook_login_tty(const long *a)
@@ -182,6 +183,7 @@ static void hook_login_tty(const long *a)
 	for (int fd = 0; fd <= 2; fd++)
 		pw_drop(fd);
 	pw_drop((int)a[0]);
+	pw_closing_end();
 }
 
 /* What a pointer argument points at, which may be nothing: so the kernel reads it. */

@@ -50,11 +50,16 @@ void pw_release(struct pw_held *x)
 
 void pw_borrow(struct pw_held *x, int fd)
 {
-	if (!pw_hold(x, fd))
-		return;
-	if (!pw_pos_try_begin(x->h)) {
-		pw_pos_begin(x->h, fd);
-		pw_earn_returned(x->h);
+	for (;;) {
+		if (!pw_hold(x, fd))
+			return;
+		if (pw_pos_try_begin(x->h))
+			break;
+		if (pw_pos_begin(x->h, fd)) {
+			pw_earn_returned(x->h);
+			break;
+		}
+		pw_release(x); /* closed meanwhile: what does it stand for now? */
 	}
 	pw_pos_noted(x->slot, true);
 }
@@ -247,13 +252,25 @@ ssize_t pw_pread_slow(int fd, void *buf, size_t n, off_t off)
  * its cache line from one another. Else whoever gets the size lock asks again and writes
  * that down: the word never goes back to what an earlier answer was.
  *
- * The kernel's position moves as well, which nobody looks at while the position is ours; if
- * another thread gave it back meanwhile, the move of ours fails and the whole call is made
- * again.
+ * The end is the file's size: asking for that moves no position, which might be that of another
+ * file by now, if the number was closed meanwhile.
  */
+static off_t end_of(int fd, off_t off)
+{
+	struct stat st;
+	off_t to;
+
+	/* A number that is gone, an offset that does not fit, a place before the beginning: the
+	 * kernel has the errors. */
+	if (pw_sys->fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    __builtin_add_overflow(st.st_size, off, &to) || to < 0)
+		return PW_REAL(lseek)(fd, off, SEEK_END);
+	return to;
+}
+
 static off_t seek_end(struct pw_handle *h, int fd, off_t off)
 {
-	off_t to = PW_REAL(lseek)(fd, off, SEEK_END);
+	off_t to = end_of(fd, off);
 	struct pw_shm_file *f;
 	off_t then;
 
@@ -266,7 +283,7 @@ static off_t seek_end(struct pw_handle *h, int fd, off_t off)
 	if (!f || pw_load_relaxed(&f->size) == (uint64_t)(to - off) ||
 	    !pw_file_lock_size(f))
 		return to;
-	then = PW_REAL(lseek)(fd, off, SEEK_END);
+	then = end_of(fd, off);
 	pw_file_unlock_size(f, (uint64_t)((then < 0 ? to : then) - off));
 	return then < 0 ? to : then;
 }
@@ -276,7 +293,10 @@ static off_t seek_kernels(struct pw_held *x, int fd, off_t off, int whence)
 {
 	off_t to;
 
-	pw_pos_begin(x->h, fd);
+	if (!pw_pos_begin(x->h, fd)) {
+		pw_release(x);
+		return pw_lseek_slow(fd, off, whence); /* closed meanwhile */
+	}
 	to = PW_REAL(lseek)(fd, off, whence);
 	pw_pos_end(x->h);
 	if (to >= 0)

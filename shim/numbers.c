@@ -80,6 +80,8 @@ static bool trackable(int fd, const char *path, int flags)
 
 uint32_t pw_opening(void)
 {
+	if (pw_unlikely(pw_me.unsettled))
+		pw_thread_settle(); /* a gate of our own would look like a fork under way */
 	return pw_gate_epoch();
 }
 
@@ -104,7 +106,7 @@ int pw_opened(uint32_t opening, int fd, const char *path, int flags)
 	change_end(&c);
 	/* A fork that came between the kernel's open and our entry gave its child a
 	 * description that nobody has marked as shared. */
-	if (pw_unlikely(pw_gate_epoch() != opening))
+	if (pw_unlikely(pw_gate_is_up() || pw_gate_epoch() != opening))
 		pw_share_fd(fd);
 	return fd;
 }
@@ -135,8 +137,10 @@ void pw_duplicated(struct pw_held *x, int from, int to)
 		return;
 	}
 	c = change_begin(x->h);
-	pw_handle_ref(x->h);
-	pw_fd_set(to, x->h);
+	if (pw_handle_ref(x->h))
+		pw_fd_set(to, x->h);
+	else
+		pw_fd_set(to, NULL); /* the last number was closed meanwhile */
 	change_end(&c);
 }
 
@@ -148,6 +152,7 @@ void pw_drop(int fd)
 {
 	uint64_t entry = pw_fd_entry(fd);
 	struct pw_held x;
+	bool left;
 
 	/* With one thread, and the position the kernel's, there is nothing to give back. (A
 	 * handler may adopt it between here and the clearing, as it may between the giving
@@ -158,13 +163,15 @@ void pw_drop(int fd)
 		pw_let_go(fd, entry);
 		return;
 	}
-	if (!pw_hold(&x, fd))
+	if (!pw_fd_handle(entry))
 		return;
-	entry = x.entry;
-	if (pw_pos_ours(pw_pos_load(x.h))) {
-		pw_pos_begin(x.h, fd);
-		pw_pos_end(x.h);
-	}
-	pw_release(&x); /* before the clearing, which may end the window */
+	pw_closing_begin();
+	do {
+		if (!pw_hold(&x, fd))
+			return;
+		entry = x.entry;
+		left = pw_pos_leave(x.h, fd);
+		pw_release(&x); /* before the clearing, which may end the window */
+	} while (!left);
 	pw_let_go(fd, entry);
 }

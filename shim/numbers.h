@@ -29,7 +29,7 @@ void pw_numbers_abandoned(void);
 /* The description is the kernel's from now on, under all its numbers (entry_fd.c). */
 void pw_give_up(int fd);
 
-/* The number is about to be closed or replaced. */
+/* The number is about to be closed or replaced: pw_closing_end() comes when it has been. */
 void pw_drop(int fd);
 
 #endif

@@ -5,9 +5,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shim/fdtable.h"
 #include "shim/thread.h"
 
 static uint32_t gate; /* atomic add and subtract */
+static uint32_t
+	closers; /* the same: threads between clearing an entry and the real close */
 static uint32_t epoch;
 
 uint32_t pw_gate_epoch(void)
@@ -24,17 +27,50 @@ void pw_gate_raise(void)
 
 void pw_gate_lower(void)
 {
+	/* For an open that began while it was up, and looks when it is not any more. */
+	pw_add_acq_rel(&epoch, 1);
 	pw_sub_acq_rel(&gate, 1);
+}
+
+bool pw_gate_is_up(void)
+{
+	return pw_load_acquire(&gate) != 0;
 }
 
 void pw_gate_reset(void)
 {
 	pw_store_relaxed(&gate, 0);
+	pw_store_relaxed(&closers, 0);
+	pw_me.gated = false;
+}
+
+void pw_closing_begin(void)
+{
+	if (pw_me.gated || pw_single_threaded())
+		return;
+	pw_me.gated = true;
+	pw_add_acq_rel(&closers, 1);
+	pw_fence_seq(); /* an adopter sees it, or we see what it adopted */
+}
+
+void pw_closing_end(void)
+{
+	if (!pw_me.gated)
+		return;
+	pw_me.gated = false;
+	pw_sub_acq_rel(&closers, 1);
+}
+
+/* Does the number still stand for the handle, which the caller's slot names? If not it was
+ * closed meanwhile, and may be another file's. */
+static bool stands_for(int fd, const struct pw_handle *h)
+{
+	return pw_fd_handle(pw_fd_entry(fd)) == h;
 }
 
 static bool adoptable(const struct pw_handle *h)
 {
-	return !pw_load_acquire(&gate) &&
+	return !pw_load_acquire(&gate) && !pw_load_acquire(&closers) &&
 	       !(pw_load_acquire(&h->flags) & (PW_H_SHARED | PW_H_NEVER));
 }
 
@@ -81,33 +117,66 @@ void pw_pos_end(struct pw_handle *h)
 	}
 }
 
-/* OURS to KERNEL with `count` calls in flight; false: the word changed, look again. */
-static bool give_back(struct pw_handle *h, int fd, uint64_t p, uint64_t count)
+enum given { CHANGED, GIVEN, GONE };
+
+/*
+ * OURS to KERNEL with `count` calls in flight. CHANGED: the word, look again. GONE: the number
+ * is not the handle's any more, and nothing was done. sure: it is, whatever the table says.
+ *
+ * Who closes a number has counted the word's tag up first, with adopting forbidden until the
+ * number is closed (numbers.c): so either our CAS fails, or he waits MOVING out before.
+ */
+static enum given give_back(struct pw_handle *h, int fd, uint64_t p, uint64_t count,
+			    bool sure)
 {
 	int64_t off = (int64_t)pw_pos_value(p);
+	enum given did = GIVEN;
 	uint64_t saved;
 
 	/* With one thread too: a handler that itself gave the position back, before our
 	 * lseek, would have the kernel's position moved under it. */
 	pw_sys->block_signals(&saved);
 	if (!pw_cas(&h->pos, &p, pw_pos_make(p, PW_POS_MOVING, 0))) {
-		pw_sys->restore_signals(&saved);
-		return false;
+		did = CHANGED;
+	} else if (!sure && !stands_for(fd, h)) {
+		pw_store_release(&h->pos, pw_pos_make(p, PW_POS_OURS, (uint64_t)off));
+		did = GONE;
+	} else {
+		/* Fails only if the number was closed behind our back; then there is no
+		 * position. */
+		pw_sys->lseek(fd, off, SEEK_SET);
+		pw_store_release(&h->pos, pw_pos_make(p, PW_POS_KERNEL, count));
 	}
-	/* Fails only if the number was closed behind our back; then there is no position. */
-	pw_sys->lseek(fd, off, SEEK_SET);
-	pw_store_release(&h->pos, pw_pos_make(p, PW_POS_KERNEL, count));
 	pw_sys->restore_signals(&saved);
-	return true;
+	return did;
 }
 
-void pw_pos_begin(struct pw_handle *h, int fd)
+bool pw_pos_begin(struct pw_handle *h, int fd)
 {
 	while (!pw_pos_try_begin(h)) {
 		uint64_t p = pw_pos_load(h);
+		enum given did = pw_pos_ours(p) ? give_back(h, fd, p, 1, false) : CHANGED;
 
-		if (pw_pos_ours(p) && give_back(h, fd, p, 1))
-			return;
+		if (did != CHANGED)
+			return did == GIVEN;
+	}
+	return true;
+}
+
+bool pw_pos_leave(struct pw_handle *h, int fd)
+{
+	for (;;) {
+		uint64_t p = pw_pos_load(h);
+
+		if (pw_pos_ours(p)) {
+			if (!pw_pos_begin(h, fd))
+				return false;
+			pw_pos_end(h);
+			return true;
+		}
+		if (pw_cas_private(&h->pos, p,
+				   pw_pos_make(p, PW_POS_KERNEL, pw_pos_value(p))))
+			return true;
 	}
 }
 
@@ -123,7 +192,7 @@ bool pw_pos_adopt(struct pw_handle *h, int fd)
 		off = pw_sys->lseek(fd, 0, SEEK_CUR);
 		/* A handler that used, shared or adopted the handle meanwhile has moved the
 		 * tag. */
-		return off >= 0 && off < PW_POS_MAX &&
+		return off >= 0 && off < PW_POS_MAX && stands_for(fd, h) &&
 		       pw_cas_local(&h->pos, p,
 				    pw_pos_make(p, PW_POS_OURS, (uint64_t)off));
 	}
@@ -136,7 +205,7 @@ bool pw_pos_adopt(struct pw_handle *h, int fd)
 	 * before waits us out, one that raises it after finds OURS and gives it back. */
 	pw_fence_seq();
 	off = adoptable(h) ? pw_sys->lseek(fd, 0, SEEK_CUR) : -1;
-	if (off >= PW_POS_MAX)
+	if (off >= PW_POS_MAX || !stands_for(fd, h))
 		off = -1;
 	pw_store_release(&h->pos, off < 0 ? pw_pos_make(p, PW_POS_KERNEL, 0)
 					  : pw_pos_make(p, PW_POS_OURS, (uint64_t)off));
@@ -157,14 +226,14 @@ bool pw_pos_adopt_at(struct pw_handle *h, uint64_t off)
 	return true;
 }
 
-void pw_pos_share(struct pw_handle *h, int fd)
+static void share(struct pw_handle *h, int fd, bool sure)
 {
 	pw_or_acq_rel(&h->flags, PW_H_SHARED);
 	for (;;) {
 		uint64_t p = pw_pos_load(h);
 
 		if (pw_pos_ours(p)) {
-			if (give_back(h, fd, p, 0))
+			if (give_back(h, fd, p, 0, sure) != CHANGED)
 				return;
 		} else if (pw_cas_private(
 				   &h->pos, p,
@@ -172,6 +241,16 @@ void pw_pos_share(struct pw_handle *h, int fd)
 			return; /* the tag moved: an adopter under way fails */
 		}
 	}
+}
+
+void pw_pos_share(struct pw_handle *h, int fd)
+{
+	share(h, fd, false);
+}
+
+void pw_pos_share_through(struct pw_handle *h, int fd)
+{
+	share(h, fd, true);
 }
 
 void pw_pos_abandon(struct pw_hazard *s)

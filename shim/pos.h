@@ -69,9 +69,10 @@ static inline bool pw_pos_move(struct pw_handle *h, uint64_t seen, uint64_t off)
 /*
  * Before a real call that uses the kernel's position through fd: gives the position back
  * if we have it, and counts the call in. pw_pos_end() counts it out. The caller's slot
- * names the handle's window until then.
+ * names the handle's window until then. False: fd does not stand for the handle any more,
+ * and nothing was done.
  */
-void pw_pos_begin(struct pw_handle *h, int fd);
+bool pw_pos_begin(struct pw_handle *h, int fd);
 void pw_pos_end(struct pw_handle *h);
 
 /*
@@ -118,8 +119,23 @@ bool pw_pos_adopt(struct pw_handle *h, int fd);
 /* The same with a new offset (SEEK_SET), without asking. */
 bool pw_pos_adopt_at(struct pw_handle *h, uint64_t off);
 
-/* Back to the kernel, and never adopted again: others may come to share it. */
+/* Back to the kernel, and never adopted again: others may come to share it. Nothing is given
+ * back if fd does not stand for the handle any more. */
 void pw_pos_share(struct pw_handle *h, int fd);
+/* The same through a number that is known to be its, though it is not in the table. */
+void pw_pos_share_through(struct pw_handle *h, int fd);
+
+/* Before fd's entry is cleared: back to the kernel, and the tag is counted up, so that whoever
+ * was about to move the position looks again. False as pw_pos_begin(). */
+bool pw_pos_leave(struct pw_handle *h, int fd);
+
+/*
+ * From before an entry is cleared until the number is closed or replaced nothing is adopted:
+ * an adopter's lseek might be of the file that the number stands for next. With one thread
+ * these do nothing. The end comes in the same thread, also when the call is left by a jump.
+ */
+void pw_closing_begin(void);
+void pw_closing_end(void);
 
 /* The position for a reader: waits out MOVING, asleep. */
 uint64_t pw_pos_load(struct pw_handle *h);
@@ -132,6 +148,7 @@ void pw_gate_raise(void);
 void pw_gate_lower(void);
 /* How often it was raised: an open during which this changed may have been forked. */
 uint32_t pw_gate_epoch(void);
+bool pw_gate_is_up(void);
 void pw_gate_reset(void); /* fork child: the other threads' gates are gone */
 
 /* In a fork child: calls in flight were other threads'. */

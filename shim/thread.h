@@ -27,6 +27,8 @@ struct pw_thread {
 	uintptr_t changing_frame;
 	/* The number that close() is about to close, plus 1; 0: none. */
 	int closing;
+	/* Between pw_closing_begin() and pw_closing_end(). */
+	bool gated;
 	/* Between our fork handlers: the child's own is to bring the library back. */
 	bool forking;
 	/* A hook left something that ends when its call has returned: hooks.c. */

@@ -268,9 +268,19 @@ void warm_window(int fd)
 	need_mapped(fd);
 }
 
+/* While another thread is in the middle of closing something nothing is adopted, and it may
+ * have lost its processor there. */
 void warm(int fd)
 {
 	warm_window(fd);
+	for (int i = 0; i < 200 && self_preloaded && !is_ours(fd); i++) {
+		off_t at = lseek(fd, 0, SEEK_CUR);
+
+		usleep(1000);
+		for (int k = 0; k < 40; k++)
+			lseek(fd, k, SEEK_SET);
+		lseek(fd, at, SEEK_SET);
+	}
 	need_ours(fd);
 }
 

@@ -844,6 +844,6 @@ UNIT_TEST(segment, cut_short_before_a_window)
 
 	cr_assert_eq(fstat(fd, &st), 0);
 	block_and_cut(true);
-	cr_assert_eq(pw_window_open(&w, fd, false, &st), 0);
+	cr_assert_eq(pw_window_open(&w, fd, false, &st, NULL), 0);
 	still_blocked();
 }

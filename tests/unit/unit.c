@@ -320,7 +320,7 @@ int unit_open(struct pw_reader *r, struct pw_window *w, int fd)
 		return -EAGAIN;
 	if (!fstat(fd, &st))
 		err = pw_window_open(w, fd, (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR,
-				     &st);
+				     &st, NULL);
 	pw_window_leave(s, w);
 	return err;
 }
