@@ -54,6 +54,8 @@ limited_data() {
 }
 limited_numbers() {
 	ulimit -n 13
+	# what a surrounding make or CI may have left open
+	exec 10<&- 11<&- 12<&-
 	some_reading
 	dash "$parts/share.sh"
 	exec 3<"$IN/text" 4<"$IN/odd" 5<"$IN/third" 6<"$IN/csv" 7<&3 8<&4 9<&5
@@ -63,8 +65,9 @@ limited_numbers() {
 		read -r c <&9
 		echo "$a $b $c"
 	done
-	# The shell's own complaint has its number in it.
-	refused bash -c 'exec 10</dev/null 11</dev/null 12</dev/null' 2>/dev/null
+	# Whatever was inherited, the numbers run out; which file meets it is not the same
+	# everywhere.
+	perl -e 'while (open(my $file, "<", "/dev/null")) { push @files, $file } print "$!\n"'
 	head -n 1 <&7
 }
 limited_files() {
@@ -91,7 +94,7 @@ limited_locking_and_pending() {
 try limited_memory dash perl
 served limited_memory_later python3
 try limited_data dash perl
-served limited_numbers dash
+served limited_numbers dash perl
 try limited_files dash
 try limited_stack dash gawk
 served limited_locking_and_pending dash
