@@ -16,8 +16,6 @@
 #include "cache/command/options.h"
 #include "cache/command/say.h"
 
-enum { FAILED = 1, USAGE = 2 };
-
 static const char help[] =
 	"usage: pagewell stat [--json] [--segment=PATH]\n"
 	"\n"
@@ -143,7 +141,7 @@ static void lost(int sig)
 
 	(void)sig;
 	pw_syscall3(SYS_write, STDERR_FILENO, line, sizeof(line) - 1);
-	_exit(FAILED);
+	_exit(PW_FAILED);
 }
 
 int pw_stat(int argc, char **argv)
@@ -152,26 +150,21 @@ int pw_stat(int argc, char **argv)
 	struct pw_segment segment;
 	const char *path = getenv("PAGEWELL_SEGMENT");
 	bool json = false;
-	bool wants_help = false;
 	const struct pw_option options[] = {
 		{"segment", &path, NULL},
 		{"json", NULL, &json},
-		{"help", NULL, &wants_help},
 		{0},
 	};
-	int at = pw_options_read(argc, argv, options);
+	int status;
+	int at = pw_options_begin(argc, argv, options, help, &status);
 	int err;
 
 	if (at < 0)
-		return USAGE;
-	if (wants_help) {
-		fputs(help, stdout);
-		return pw_flushed() ? 0 : FAILED;
-	}
+		return status;
 	if (at < argc) {
 		pw_say("stat: unexpected argument %s; see pagewell stat --help",
 		       argv[at]);
-		return USAGE;
+		return PW_USAGE;
 	}
 	if (!path || !*path) {
 		pw_segment_default_path(standard);
@@ -183,12 +176,12 @@ int pw_stat(int argc, char **argv)
 	if (err == -ENOENT)
 		pw_say("%s: no segment: nothing has been served yet", path);
 	if (err)
-		return FAILED;
+		return PW_FAILED;
 	picture.path = path;
 	take(&picture, &segment);
 	if (json)
 		pw_stat_json(&picture);
 	else
 		pw_stat_text(&picture);
-	return pw_flushed() ? 0 : FAILED;
+	return pw_flushed() ? 0 : PW_FAILED;
 }

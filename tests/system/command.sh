@@ -293,17 +293,20 @@ helps() {
 	! grep -q '.\{81\}' "$work/out" || why="$why${why:+; }lines of more than 80 columns"
 	verdict "$name" "$why"
 }
-helps '--help' 'pagewell stat' --help
+helps '--help' '  stat  ' --help
 helps 'run --help' '--exclude=GLOBS' run --help
 helps 'run --help: nothing is run' '127' run --help -- false
 helps 'stat --help' '--json' stat --help
 version=$(awk '$2 == "PW_VERSION" { gsub(/"/, "", $3); print $3 }' "$root/cache/pagewell.h")
 gives '--version' 0 "pagewell $version" --version
 gives 'run --version' 0 "pagewell $version" run --version
-fails 'no subcommand' 2 'run or stat' --
-fails 'unknown subcommand' 2 'foo is not a subcommand*--help' foo
-fails 'unknown option instead' 2 '--foo is not a subcommand' --foo
+gives 'stat --version' 0 "pagewell $version" stat --version
+fails 'no subcommand' 2 '-- is not a command*--help' --
+fails 'unknown subcommand' 2 'foo is not a command*--help' foo
+fails 'unknown option instead' 2 '--foo is not a command' --foo
 fails 'stat: unknown option' 2 '--jason' stat --jason
+fails 'stat: unknown short option' 2 '-j;' stat -jx
+fails 'stat: a lone dash' 2 'unknown option -;' stat -
 fails 'stat: an argument' 2 'unexpected argument x' stat x
 why=
 status=0
