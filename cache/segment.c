@@ -299,6 +299,11 @@ int pw_segment_inspect(const char *path, struct pw_segment *out)
 	return attach(path, PROT_READ, out);
 }
 
+int pw_segment_join(const char *path, struct pw_segment *out)
+{
+	return attach(path, PROT_READ | PROT_WRITE, out);
+}
+
 /* Anyone of the same user may cut the file short; the next store there is a SIGBUS. */
 bool pw_segment_lost(uintptr_t at)
 {

@@ -48,6 +48,9 @@ const struct pw_segment *pw_segment_peek(void);
  */
 int pw_segment_inspect(const char *path, struct pw_segment *out);
 
+/* The same, to be written to as well. */
+int pw_segment_join(const char *path, struct pw_segment *out);
+
 /*
  * The ids of this process change: its view of the segment becomes zero pages (other
  * threads may hold pointers into it), and it will not attach again.

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cache/command/ls.h"
 #include "cache/command/options.h"
 #include "cache/command/run.h"
 #include "cache/command/say.h"
@@ -18,6 +19,7 @@ static const struct {
 	{"run", pw_run,
 	 "runs a program with its reads and seeks served from mapped pages"},
 	{"stat", pw_stat, "shows what the processes that do so have mapped and counted"},
+	{"ls", pw_ls, "lists the files that processes have windows of"},
 };
 
 #define COMMANDS (sizeof(command) / sizeof(command[0]))

@@ -9,12 +9,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "cache/command/options.h"
 #include "cache/command/say.h"
+#include "cache/command/shared.h"
 
 static const char help[] =
 	"usage: pagewell stat [--json] [--segment=PATH]\n"
@@ -61,12 +59,10 @@ static struct pw_picture picture;
 
 static enum pw_state state_of(uint32_t pid, uint64_t pidns)
 {
-	struct stat st;
-
 	if (pid > INT32_MAX)
 		return PW_DAMAGED;
 	/* 0: not said yet, or it was killed before it could. */
-	if (pidns && (stat("/proc/self/ns/pid", &st) || st.st_ino != pidns))
+	if (pidns && pw_shared_pidns() != pidns)
 		return PW_ELSEWHERE;
 	return kill((pid_t)pid, 0) && errno == ESRCH ? PW_GONE : PW_ALIVE;
 }
@@ -126,29 +122,10 @@ static void take(struct pw_picture *p, const struct pw_segment *s)
 	qsort(p->process, p->processes, sizeof(p->process[0]), by_pid);
 }
 
-static void note(const char *what, const char *where, long err)
-{
-	if (err)
-		pw_say("%s: %s: %s", where, what, strerror((int)err));
-	else
-		pw_say("%s: %s", where, what);
-}
-
-/* The file may be cut short while we read it. */
-static void lost(int sig)
-{
-	static const char line[] = "pagewell: the segment was cut short meanwhile\n";
-
-	(void)sig;
-	pw_syscall3(SYS_write, STDERR_FILENO, line, sizeof(line) - 1);
-	_exit(PW_FAILED);
-}
-
 int pw_stat(int argc, char **argv)
 {
-	char standard[PW_SEGMENT_PATH_MAX];
 	struct pw_segment segment;
-	const char *path = getenv("PAGEWELL_SEGMENT");
+	const char *path = NULL;
 	bool json = false;
 	const struct pw_option options[] = {
 		{"segment", &path, NULL},
@@ -157,7 +134,6 @@ int pw_stat(int argc, char **argv)
 	};
 	int status;
 	int at = pw_options_begin(argc, argv, options, help, &status);
-	int err;
 
 	if (at < 0)
 		return status;
@@ -166,16 +142,8 @@ int pw_stat(int argc, char **argv)
 		       argv[at]);
 		return PW_USAGE;
 	}
-	if (!path || !*path) {
-		pw_segment_default_path(standard);
-		path = standard;
-	}
-	pw_note = note;
-	signal(SIGBUS, lost);
-	err = pw_segment_inspect(path, &segment);
-	if (err == -ENOENT)
-		pw_say("%s: no segment: nothing has been served yet", path);
-	if (err)
+	path = pw_shared_path(path);
+	if (!pw_shared_must(path, PW_SHARED_LOOK, &segment))
 		return PW_FAILED;
 	picture.path = path;
 	take(&picture, &segment);

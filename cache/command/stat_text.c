@@ -6,26 +6,14 @@
 
 #include "cache/command/say.h"
 #include "cache/command/stat.h"
+#include "cache/command/text.h"
 
 /* pid, command, state, the counters, and the size after the pages. */
 #define COLUMNS (3 + PW_S_COUNT + 1)
 #define ROWS (1 + PW_SLOTS + 2)
-#define CELL 24
+#define CELL PW_TEXT_SIZE
 
 static char table[ROWS][COLUMNS][CELL];
-
-static void put_size(char out[CELL], uint64_t bytes)
-{
-	static const char unit[] = "BKMGTPE";
-	double v = (double)bytes;
-	int i = 0;
-
-	while (v >= 999.5 && unit[i + 1]) {
-		v /= 1024;
-		i++;
-	}
-	snprintf(out, CELL, i && v < 9.95 ? "%.1f%c" : "%.0f%c", v, unit[i]);
-}
 
 static void put_name(char out[CELL], const char *name)
 {
@@ -47,14 +35,14 @@ static void put_row(char row[COLUMNS][CELL], const char *pid, const char *comm,
 	snprintf(row[at++], CELL, "%s", state);
 	for (int i = 0; i < PW_S_COUNT; i++) {
 		if (i == PW_S_HIT_BYTES)
-			put_size(row[at++], n[i]);
+			pw_text_size(row[at++], n[i]);
 		else
 			snprintf(row[at++], CELL, "%llu", (unsigned long long)n[i]);
 		if (i != PW_S_PAGES)
 			continue;
 		if (__builtin_mul_overflow(n[i], PW_CP, &bytes))
 			bytes = UINT64_MAX;
-		put_size(row[at++], bytes);
+		pw_text_size(row[at++], bytes);
 	}
 }
 
@@ -98,7 +86,7 @@ void pw_stat_text(const struct pw_picture *p)
 	uint32_t rows = 0;
 
 	pw_clean(path, sizeof(path), p->path, PATH_MAX);
-	put_size(bytes, PW_SEGMENT_BYTES);
+	pw_text_size(bytes, PW_SEGMENT_BYTES);
 	printf("segment  %s, %s\n", path, bytes);
 	if (p->costs.map)
 		printf("costs    %u ns a call, %u ns a page's first touch, %u ns a "

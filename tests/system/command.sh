@@ -1,50 +1,12 @@
 #!/bin/bash
 # The pagewell command from outside: `run` (what it starts and how, what it refuses, its exit
 # statuses) and `stat` (as text and as JSON, with and without a segment).
-# shellcheck source=tests/system/_probe.sh
-. "$(dirname "$0")/_probe.sh"
+# shellcheck source=tests/system/_command.sh
+. "$(dirname "$0")/_command.sh"
 
 data=$place/data
 data "$data" 300000
-mkdir "$work/cwd" "$work/path"
-cd "$work/cwd"
-
-# pw ARG...: runs the command; sets status, out and err
-pw() {
-	status=0
-	"$bin" "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
-	out=$(cat "$work/out")
-	err=$(cat "$work/err")
-}
-
-# gives NAME STATUS STDOUT ARG...: the command says nothing on stderr
-gives() {
-	local name=$1 wanted=$2 text=$3
-	shift 3
-	why=
-	pw "$@"
-	want status "$wanted" "$status"
-	want stdout "$text" "$out"
-	want stderr '' "$err"
-	verdict "$name" "$why"
-}
-
-# fails NAME STATUS WORDS ARG...: with one line on stderr that has WORDS (a glob) in it
-fails() {
-	local name=$1 wanted=$2 words=$3
-	shift 3
-	why=
-	pw "$@"
-	want status "$wanted" "$status"
-	want stdout '' "$out"
-	want 'lines on stderr' 1 "$(wc -l <"$work/err")"
-	# shellcheck disable=SC2254
-	case $err in
-	"pagewell: "*$words*) ;;
-	*) why="$why${why:+; }said: $err" ;;
-	esac
-	verdict "$name" "$why"
-}
+mkdir "$work/path"
 
 # program NAME LINE...: a script in $work/path
 program() {
@@ -278,26 +240,10 @@ fi
 
 # ---- help ------------------------------------------------------------------------------
 
-# helps NAME WORDS ARG...: usage on stdout
-helps() {
-	local name=$1 words=$2
-	shift 2
-	why=
-	pw "$@"
-	want status 0 "$status"
-	want stderr '' "$err"
-	case $out in
-	usage:\ pagewell*"$words"*) ;;
-	*) why="$why${why:+; }$out" ;;
-	esac
-	! grep -q '.\{81\}' "$work/out" || why="$why${why:+; }lines of more than 80 columns"
-	verdict "$name" "$why"
-}
 helps '--help' '  stat  ' --help
 helps 'run --help' '--exclude=GLOBS' run --help
 helps 'run --help: nothing is run' '127' run --help -- false
 helps 'stat --help' '--json' stat --help
-version=$(awk '$2 == "PW_VERSION" { gsub(/"/, "", $3); print $3 }' "$root/cache/pagewell.h")
 gives '--version' 0 "pagewell $version" --version
 gives 'run --version' 0 "pagewell $version" run --version
 gives 'stat --version' 0 "pagewell $version" stat --version
@@ -343,16 +289,6 @@ PAGEWELL_SEGMENT='' fails 'stat: the default place' 1 "/dev/shm/pagewell-$(id -u
 fails 'stat: an unprintable path' 1 '/no?where: no segment' stat --segment=$'/no\nwhere'
 fails 'stat: a segment that is refused' 1 "$data: segment refused: " stat --segment="$data"
 
-# json_says EXPRESSION...: Python expressions over the object j of the last stat --json
-json_says() {
-	local not
-	not=$(python3 -c '
-import json, sys
-j = json.load(open(sys.argv[1]))
-print("; ".join(e for e in sys.argv[2:] if not eval(e)))' "$work/out" "$@" 2>&1) ||
-		not="no JSON: $not"
-	[ -z "$not" ] || why="$why${why:+; }not so: $not"
-}
 counters="('pages', 'windows', 'hits', 'hit_bytes', 'seeks', 'fills', 'waits', 'timeouts', \
 'reclaims', 'doubts', 'mapped')"
 
