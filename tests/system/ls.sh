@@ -83,11 +83,7 @@ pw ls --json
 json_says "[p['files'][0]['deleted'] for p in j['processes'] if p['pid'] == $held] == [True]" \
 	"[p['files'][0]['path'] for p in j['processes'] if p['pid'] == $held] == ['$place/a \"b\u00f6\\nc']"
 verdict 'a deleted file' "$why"
-exec 8>&-
-exec 9<&-
-kill "$held"
-wait "$held" || :
-held=
+release # it does not find its file again
 why=
 pw ls
 want rows 0 "$(grep -c probe "$work/out")"
