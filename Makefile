@@ -64,7 +64,9 @@ DEFS_debug := $(DEFS)
 
 # ---- sources ---------------------------------------------------------------------------
 
-ENGINE := $(wildcard cache/*.c cache/*.S)
+# For C programs that use the engine; the shim is its other user.
+CLIENT := $(wildcard cache/client*.c)
+ENGINE := $(filter-out $(CLIENT),$(wildcard cache/*.c cache/*.S))
 SHIM := $(wildcard shim/*.c shim/*.S)
 COMMAND := $(wildcard cache/command/*.c)
 VERSIONS := $(wildcard shim/versions.map)
@@ -117,7 +119,7 @@ $(B)/$(1)/%.o: %.S $(B)/$(1)/.flags
 	@mkdir -p $$(@D)
 	$$(Q)$$(FULL_$(1)) -MMD -MP -Wa,--noexecstack -c $$< -o $$@
 
-$(B)/$(1)/libpagewell-cache.a: $$(call obj,$(1),$$(ENGINE))
+$(B)/$(1)/libpagewell-cache.a: $$(call obj,$(1),$$(ENGINE) $$(CLIENT))
 	$$(call say,AR)
 	$$(Q)rm -f $$@ && $$(AR) rcsD $$@ $$^
 
