@@ -6,6 +6,7 @@
 #	make install		PREFIX=/usr/local DESTDIR=
 #	make lint check-layers check-symbols format clean
 #	make torture mutants fuzz suites bench bench-full
+#	make deb		Debian's packages, in build/deb
 #
 # V=1 shows the commands, CC=clang changes the compiler, B=folder builds elsewhere.
 
@@ -70,7 +71,6 @@ ENGINE := $(filter-out $(CLIENT),$(wildcard cache/*.c cache/*.S))
 SHIM := $(wildcard shim/*.c shim/*.S)
 COMMAND := $(wildcard cache/command/*.c)
 VERSIONS := $(wildcard shim/versions.map)
-HEADERS := $(wildcard cache/*.h)
 
 UNIT := $(wildcard tests/unit/test_*.c)
 UNIT_PARTS := $(filter-out $(UNIT),$(wildcard tests/unit/*.c))
@@ -301,22 +301,32 @@ bench-full: all
 
 # ---- install ---------------------------------------------------------------------------
 
-# The header is one of a set: `cc -I$(PREFIX)/include/pagewell`, then
-# `#include "cache/pagewell.h"`.
+# Of the engine one header is installed, which is to stay as it is (cache/client.h).
+VERSION := $(shell sed -n 's/^#define PW_VERSION "\(.*\)"/\1/p' cache/pagewell.h)
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+INSTALLED := $(PREFIX)/bin/pagewell $(LIBDIR)/libpagewell.so $(LIBDIR)/libpagewell-cache.a \
+	     $(LIBDIR)/pkgconfig/pagewell-cache.pc $(INCLUDEDIR)/pagewell/client.h
+
 .PHONY: install uninstall clean
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib \
-		$(DESTDIR)$(PREFIX)/include/pagewell/cache
+	install -d $(sort $(dir $(INSTALLED:%=$(DESTDIR)%)))
 	install $(B)/pagewell $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(B)/libpagewell.so $(B)/release/libpagewell-cache.a \
-		$(DESTDIR)$(PREFIX)/lib/
-	install -m 644 $(HEADERS) $(DESTDIR)$(PREFIX)/include/pagewell/cache/
+		$(DESTDIR)$(LIBDIR)/
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
+		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' cache/pagewell-cache.pc.in \
+		>$(DESTDIR)$(LIBDIR)/pkgconfig/pagewell-cache.pc
+	install -m 644 cache/client.h $(DESTDIR)$(INCLUDEDIR)/pagewell/
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/pagewell $(DESTDIR)$(PREFIX)/lib/libpagewell.so \
-		$(DESTDIR)$(PREFIX)/lib/libpagewell-cache.a
-	rm -f $(HEADERS:cache/%=$(DESTDIR)$(PREFIX)/include/pagewell/cache/%)
-	-rmdir $(DESTDIR)$(PREFIX)/include/pagewell/cache $(DESTDIR)$(PREFIX)/include/pagewell
+	rm -f $(INSTALLED:%=$(DESTDIR)%)
+	-rmdir $(DESTDIR)$(INCLUDEDIR)/pagewell
+
+.PHONY: deb
+deb:
+	@tests/lib/deps build deb
+	@cache/debian/build $(B)/deb
 
 clean:
 	rm -rf $(B)

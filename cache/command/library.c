@@ -10,6 +10,7 @@
 #include "cache/command/say.h"
 
 #define LIBRARY "libpagewell.so"
+#define PACKAGED "x86_64-linux-gnu/pagewell/" /* where Debian's package has it */
 
 static bool at_place(const char *folder, const char *rest, char out[PATH_MAX])
 {
@@ -31,7 +32,8 @@ bool pw_library_find(char out[PATH_MAX])
 	}
 	folder[n] = 0;
 	*(strrchr(folder, '/') + 1) = 0;
-	if (at_place(folder, LIBRARY, out) || at_place(folder, "../lib/" LIBRARY, out))
+	if (at_place(folder, LIBRARY, out) || at_place(folder, "../lib/" LIBRARY, out) ||
+	    at_place(folder, "../lib/" PACKAGED LIBRARY, out))
 		return true;
 	pw_say("no readable " LIBRARY " in %s or %s../lib; run make, or make install",
 	       folder, folder);

@@ -7,7 +7,8 @@
 
 /*
  * Beside the real file of this command (a build folder), or in ../lib from there (an
- * installation, wherever it was moved to). False: what was wrong has been said.
+ * installation, wherever it was moved to), or where a Debian package has it. False: what was
+ * wrong has been said.
  */
 bool pw_library_find(char out[PATH_MAX]);
 
