@@ -21,6 +21,7 @@
 #include "cache/atomic.h"
 #include "cache/copy.h"
 #include "cache/costs.h"
+#include "cache/explain.h"
 #include "cache/file.h"
 #include "cache/hazard.h"
 #include "cache/hit.h"

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "shim/dest.h"
+#include "shim/explain.h"
 #include "shim/fdtable.h"
 #include "shim/guard.h"
 #include "shim/life.h"
@@ -107,6 +108,7 @@ static void open_window(struct pw_handle *h, int fd)
 		pw_store_relaxed(&opened, 1);
 		pw_store_relaxed(&h->size, (uint64_t)st.st_size);
 		pw_store_relaxed(&h->hits_at, pw_me.serving->hits + 1);
+		pw_explain_window(h, fd);
 	}
 	pw_store_relaxed(&h->earned, 0);
 }
@@ -262,6 +264,7 @@ void pw_earn_batch(struct pw_handle *h, int fd)
 		wanted = promising(h, gain, bytes, end, wanted);
 	if (!gain)
 		wanted = worth_exploring(h, fd, bytes);
+	pw_explain_denied(h, fresh && !wanted ? PW_WHY_ONCE : PW_WHY_EARN);
 	if (wanted && qualified(h, fd) && pw_pos_adopt(h, fd))
 		open_window(h, fd);
 }
@@ -311,6 +314,7 @@ void pw_earn_read(struct pw_handle *h, int fd, uint64_t off, uint64_t got)
 		bool fresh = in_sequence && off + got > pw_load_relaxed(&h->high);
 		uint64_t gain = informed(h) ? gain_of(h, 1, got, fresh) : 0;
 
+		pw_explain_denied(h, fresh ? PW_WHY_ONCE : PW_WHY_EARN);
 		if (gain && paid(h, gain, 1) && qualified(h, fd) &&
 		    (!fresh || promising(h, gain, got, off + got, true)))
 			open_window(h, fd);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "shim/explain.h"
 #include "shim/export.h"
 #include "shim/numbers.h"
 #include "shim/pos.h"
@@ -106,8 +107,10 @@ PW_EXPORT int close_range(unsigned from, unsigned to, int flags)
 	int ret;
 
 	/* Numbers of its own for one thread of several: our table speaks for all. */
-	if ((flags & CLOSE_RANGE_UNSHARE) && !pw_single_threaded())
+	if ((flags & CLOSE_RANGE_UNSHARE) && !pw_single_threaded()) {
+		pw_explain_calling("close_range");
 		pw_step_aside();
+	}
 	if (!(flags & ~(int)CLOSE_RANGE_UNSHARE)) /* else only marked, or refused */
 		drop_range(from, to);
 	ret = PW_REAL(close_range)(from, to, flags);

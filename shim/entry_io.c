@@ -11,6 +11,7 @@
 
 #include "shim/dest.h"
 #include "shim/earn.h"
+#include "shim/explain.h"
 #include "shim/export.h"
 #include "shim/io.h"
 #include "shim/pos.h"
@@ -52,7 +53,7 @@ HIT bool unchanged(const struct number *x)
  * the slow way, which finds them another. */
 HIT bool servable(const struct pw_reader *r)
 {
-	return r && !pw_load_relaxed(&r->slot[0].obj) && pw_alive();
+	return r && !pw_load_relaxed(&r->slot[0].obj) && pw_alive_untold();
 }
 
 /* The window was retired, or the handle let go, while we were inside: it falls to us. */
@@ -134,9 +135,15 @@ static NOINLINE PW_HOT ssize_t read_alone(int fd, void *buf, size_t n, uint64_t 
 		       true);
 }
 
-static NOINLINE ssize_t read_untracked(int fd, void *buf, size_t n)
+NOINLINE ssize_t pw_entry_read_passed(int fd, void *buf, size_t n)
 {
-	return PW_REAL(read)(fd, buf, n);
+	ssize_t got;
+
+	if (!pw_explaining())
+		return PW_REAL(read)(fd, buf, n);
+	got = PW_REAL(read)(fd, buf, n);
+	pw_explain(NULL, fd, PW_CALL_READ, PW_WHY_OTHER, got);
+	return got;
 }
 
 PW_EXPORT PW_HOT ssize_t read(int fd, void *buf, size_t n)
@@ -144,7 +151,7 @@ PW_EXPORT PW_HOT ssize_t read(int fd, void *buf, size_t n)
 	struct number x = look_up(fd);
 
 	if (pw_unlikely(!x.h))
-		return read_untracked(fd, buf, n);
+		return pw_entry_read_passed(fd, buf, n);
 	if (!pw_pos_ours(pw_load_relaxed(&x.h->pos))) /* a hint: looked at again inside */
 		return read_plain(fd, buf, n, x.slot, x.entry);
 	if (pw_unlikely(!pw_single_threaded()))
@@ -183,9 +190,15 @@ static NOINLINE ssize_t pread_threads(int fd, void *buf, size_t n, off_t off,
 			off, false);
 }
 
-static NOINLINE ssize_t pread_untracked(int fd, void *buf, size_t n, off_t off)
+NOINLINE ssize_t pw_entry_pread_passed(int fd, void *buf, size_t n, off_t off)
 {
-	return PW_REAL(pread)(fd, buf, n, off);
+	ssize_t got;
+
+	if (!pw_explaining())
+		return PW_REAL(pread)(fd, buf, n, off);
+	got = PW_REAL(pread)(fd, buf, n, off);
+	pw_explain(NULL, fd, PW_CALL_READ, PW_WHY_OTHER, got);
+	return got;
 }
 
 PW_EXPORT PW_HOT ssize_t pread(int fd, void *buf, size_t n, off_t off)
@@ -193,7 +206,7 @@ PW_EXPORT PW_HOT ssize_t pread(int fd, void *buf, size_t n, off_t off)
 	struct number x = look_up(fd);
 
 	if (pw_unlikely(!x.h))
-		return pread_untracked(fd, buf, n, off);
+		return pw_entry_pread_passed(fd, buf, n, off);
 	if (pw_unlikely(!pw_single_threaded()))
 		return pread_threads(fd, buf, n, off, x.slot, x.entry);
 	return pread_as(x, fd, buf, n, off, true);
@@ -217,7 +230,7 @@ HIT off_t lseek_alone(struct number x, uint64_t p, int fd, off_t off, int whence
 	struct pw_reader *r = pw_me.serving;
 	uint64_t to = seek_to(p, off, whence);
 
-	if (pw_unlikely(to > pw_load_relaxed(&x.h->size) || !r || !pw_alive() ||
+	if (pw_unlikely(to > pw_load_relaxed(&x.h->size) || !r || !pw_alive_untold() ||
 			!unchanged(&x) || !pw_pos_move_as(x.h, p, to, true)))
 		return pw_lseek_slow(fd, off, whence);
 	r->seeks++;
@@ -250,9 +263,15 @@ static NOINLINE off_t lseek_threads(int fd, off_t off, int whence, uint64_t *slo
 	return (off_t)to;
 }
 
-static NOINLINE off_t lseek_untracked(int fd, off_t off, int whence)
+NOINLINE off_t pw_entry_lseek_passed(int fd, off_t off, int whence)
 {
-	return PW_REAL(lseek)(fd, off, whence);
+	off_t to;
+
+	if (!pw_explaining())
+		return PW_REAL(lseek)(fd, off, whence);
+	to = PW_REAL(lseek)(fd, off, whence);
+	pw_explain(NULL, fd, PW_CALL_SEEK, PW_WHY_OTHER, 0);
+	return to;
 }
 
 /* The end can move: it is the kernel that says where it is, every time. Where the size word
@@ -263,7 +282,7 @@ static NOINLINE off_t lseek_end(int fd, off_t off, uint64_t *slot, uint64_t entr
 	uint64_t p = pw_load_acquire(&x.h->pos);
 	off_t to;
 
-	if (pw_unlikely(!pw_me.serving || !pw_alive() || !pw_pos_ours(p) ||
+	if (pw_unlikely(!pw_me.serving || !pw_alive_untold() || !pw_pos_ours(p) ||
 			!unchanged(&x) || (pw_load_relaxed(&x.h->flags) & PW_H_FIXED)))
 		return pw_lseek_slow(fd, off, SEEK_END);
 	/* As libc's own, without the way there: no cancellation point, nothing to observe. */
@@ -321,7 +340,7 @@ PW_EXPORT PW_HOT off_t lseek(int fd, off_t off, int whence)
 	uint64_t p;
 
 	if (pw_unlikely(!x.h))
-		return lseek_untracked(fd, off, whence);
+		return pw_entry_lseek_passed(fd, off, whence);
 	p = pw_load_acquire(
 		&x.h->pos); /* of another life if the entry is not unchanged */
 	if (pw_unlikely(!pw_pos_ours(p)))
@@ -338,10 +357,11 @@ PW_EXPORT ssize_t write(int fd, const void *buf, size_t n)
 	struct pw_held x;
 	ssize_t put;
 
-	if (pw_likely(!pw_fd_handle(pw_fd_entry(fd))))
+	if (pw_likely(!pw_fd_handle(pw_fd_entry(fd))) && !pw_explaining())
 		return PW_REAL(write)(fd, buf, n);
 	pw_borrow(&x, fd);
 	put = PW_REAL(write)(fd, buf, n);
+	pw_explain(x.h, fd, PW_CALL_WRITE, PW_WHY_WRITE, 0);
 	pw_return(&x);
 	return put;
 }
@@ -353,6 +373,7 @@ PW_EXPORT ssize_t readv(int fd, const struct iovec *v, int n)
 
 	pw_borrow(&x, fd);
 	got = PW_REAL(readv)(fd, v, n);
+	pw_explain(x.h, fd, PW_CALL_READ, PW_WHY_VECTOR, got);
 	pw_return(&x);
 	return got;
 }
@@ -364,6 +385,7 @@ PW_EXPORT ssize_t writev(int fd, const struct iovec *v, int n)
 
 	pw_borrow(&x, fd);
 	put = PW_REAL(writev)(fd, v, n);
+	pw_explain(x.h, fd, PW_CALL_WRITE, PW_WHY_WRITE, 0);
 	pw_return(&x);
 	return put;
 }
@@ -377,6 +399,7 @@ PW_EXPORT ssize_t preadv2(int fd, const struct iovec *v, int n, off_t off, int f
 	if (off == -1)
 		pw_borrow(&x, fd);
 	got = PW_REAL(preadv2)(fd, v, n, off, flags);
+	pw_explain(x.h, fd, PW_CALL_READ, PW_WHY_VECTOR, got);
 	pw_return(&x);
 	return got;
 }
@@ -389,6 +412,7 @@ PW_EXPORT ssize_t pwritev2(int fd, const struct iovec *v, int n, off_t off, int 
 	if (off == -1)
 		pw_borrow(&x, fd);
 	put = PW_REAL(pwritev2)(fd, v, n, off, flags);
+	pw_explain(x.h, fd, PW_CALL_WRITE, PW_WHY_WRITE, 0);
 	pw_return(&x);
 	return put;
 }

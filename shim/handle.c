@@ -81,6 +81,8 @@ struct pw_handle *pw_handle_new(uint32_t flags)
 	pw_store_relaxed(&h->returns, 0);
 	pw_store_relaxed(&h->vain, 0);
 	pw_store_relaxed(&h->hits_at, 0);
+	pw_store_relaxed(&h->told, 0);
+	pw_store_relaxed(&h->denied, 0);
 	pw_store_relaxed(&h->win.id, 0);
 	pw_store_relaxed(&h->flags, flags);
 	pw_store_release(&h->refs, 1);

@@ -39,6 +39,10 @@ struct pw_handle {
 	uint32_t vain;	   /* real reads in sequence that a window was no help with */
 	uint32_t returns;  /* times the position went back for a real call */
 
+	/* For `pagewell explain` only; hints. */
+	uint32_t told;	 /* the file's record, plus 1; 0: not looked for yet */
+	uint32_t denied; /* why there was no window at the last look, or 0 */
+
 	struct pw_handle *next_free; /* while on the free list */
 } __attribute__((aligned(PW_CACHELINE)));
 

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "shim/dest.h"
+#include "shim/explain.h"
 #include "shim/io.h"
 #include "shim/jump.h"
 #include "shim/life.h"
@@ -475,6 +476,7 @@ void *pw_thunk_enter(unsigned no, const long *args)
 
 	if (pw_unlikely(pw_me.unsettled))
 		pw_thread_settle();
+	pw_explain_calling(t->name);
 	t->hook(args);
 	resolve(t);
 	errno = saved;

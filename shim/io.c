@@ -2,10 +2,12 @@
 #include "shim/io.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include "shim/dest.h"
 #include "shim/earn.h"
+#include "shim/explain.h"
 #include "shim/numbers.h"
 #include "shim/pos.h"
 #include "shim/real.h"
@@ -108,30 +110,39 @@ void pw_untrack_range(unsigned from, unsigned to)
 		pw_fd_each(from, to, untrack_one);
 }
 
-/* One try from the window, the first touch included. */
-static bool from_window(struct pw_handle *h, int fd, void *buf, size_t n, uint64_t off)
+/* One try from the window, the first touch included. PW_SERVED, or why not. */
+static enum pw_why from_window(struct pw_handle *h, int fd, void *buf, size_t n,
+			       uint64_t off)
 {
 	struct pw_reader *r = pw_me.serving;
+	enum pw_why why;
 	enum pw_hit hit;
 
-	if (!r || !n || !pw_window_is_open(&h->win) || !pw_dest_known(buf, n))
-		return false;
+	if (!r || !n)
+		return r ? PW_WHY_NOTHING : PW_WHY_SIGBUS;
+	if (!pw_window_is_open(&h->win))
+		return PW_WHY_EARN;
+	if (!pw_dest_known(buf, n))
+		return PW_WHY_DEST;
 	hit = pw_window_read(&h->win, buf, n, off);
 	if (hit == PW_MISS_TOUCH) {
+		uint64_t touched = pw_load_relaxed(&h->win.pages);
 		bool again = pw_window_touch(&h->win, fd, n, off);
 
+		pw_explain_touched(h, fd, touched, n);
 		pw_reclaim_poll(r, &h->win);
 		if (!again)
-			return false;
+			return PW_WHY_TOUCH;
 		hit = pw_window_read(&h->win, buf, n, off);
 	}
-	if (hit == PW_HIT)
-		return true;
-	pw_window_doubt(&h->win, hit, r->hits);
-	return false;
+	why = pw_explain_miss(&h->win, hit);
+	if (why != PW_SERVED)
+		pw_window_doubt(&h->win, hit, r->hits);
+	return why;
 }
 
-static void count_hit(size_t n)
+/* As the hit paths of entry_io.c count. */
+static void count_hit(struct pw_handle *h, int fd, size_t n)
 {
 	struct pw_reader *r = pw_me.serving;
 
@@ -139,6 +150,24 @@ static void count_hit(size_t n)
 		r->hits++;
 		r->hit_bytes += n;
 	}
+	pw_explain(h, fd, PW_CALL_READ, PW_SERVED, (int64_t)n);
+}
+
+static void count_seek(struct pw_handle *h, int fd)
+{
+	struct pw_reader *r = pw_me.serving;
+
+	if (r)
+		r->seeks++;
+	pw_explain(h, fd, PW_CALL_SEEK, PW_SERVED, 0);
+}
+
+/* What the hit paths do before they serve, where there are several threads: a served read is
+ * a place to be cancelled at. */
+static void may_be_cancelled(void)
+{
+	if (pw_unlikely(!pw_single_threaded()))
+		pthread_testcancel();
 }
 
 /* Counted in: the kernel has the position, and keeps it for this call. */
@@ -150,6 +179,7 @@ static ssize_t read_kernels(struct pw_held *x, int fd, void *buf, size_t n)
 	got = PW_REAL(read)(fd, buf, n);
 	pw_pos_noted(x->slot, false);
 	pw_pos_end(x->h);
+	pw_explain(x->h, fd, PW_CALL_READ, PW_WHY_KERNELS, got);
 	if (pw_earn_kernels(x->h, got > 0 ? (uint64_t)got : 0))
 		pw_earn_batch(x->h, fd);
 	return got;
@@ -161,17 +191,21 @@ static void release_or_forget(struct pw_held *x, int fd)
 	bool never = pw_load_relaxed(&x->h->flags) & PW_H_NEVER;
 
 	pw_release(x);
-	if (never)
-		pw_let_go(fd, x->entry);
+	if (!never)
+		return;
+	pw_explain_mark(fd, PW_MARK_DROPPED);
+	pw_let_go(fd, x->entry);
 }
 
 ssize_t pw_read_slow(int fd, void *buf, size_t n)
 {
 	struct pw_held x;
 
+	may_be_cancelled();
 	while (pw_hold(&x, fd)) {
 		uint64_t p = pw_pos_load(x.h);
 		uint64_t off = pw_pos_value(p);
+		enum pw_why why;
 		uint64_t gen;
 		ssize_t got;
 		int saved;
@@ -185,13 +219,15 @@ ssize_t pw_read_slow(int fd, void *buf, size_t n)
 			pw_release(&x);
 			continue;
 		}
-		if (from_window(x.h, fd, buf, n, off)) {
+		why = from_window(x.h, fd, buf, n, off);
+		if (why == PW_SERVED) {
 			bool moved = pw_pos_move(x.h, p, off + n);
 
+			if (moved)
+				count_hit(x.h, fd, n);
 			pw_release(&x);
 			if (!moved)
 				continue; /* another thread read or sought: from its place */
-			count_hit(n);
 			return (ssize_t)n;
 		}
 		gen = pw_dest_begin();
@@ -212,6 +248,7 @@ ssize_t pw_read_slow(int fd, void *buf, size_t n)
 			pw_release(&x);
 			continue;
 		}
+		pw_explain(x.h, fd, PW_CALL_READ, why, got);
 		if (got > 0) {
 			pw_dest_learn(buf, (size_t)got, gen);
 			pw_earn_read(x.h, fd, off, (uint64_t)got);
@@ -219,24 +256,29 @@ ssize_t pw_read_slow(int fd, void *buf, size_t n)
 		pw_release(&x);
 		return got;
 	}
-	return PW_REAL(read)(fd, buf, n);
+	return pw_entry_read_passed(fd, buf, n);
 }
 
 ssize_t pw_pread_slow(int fd, void *buf, size_t n, off_t off)
 {
+	enum pw_why why = PW_WHY_END;
 	struct pw_held x;
 	uint64_t gen;
 	ssize_t got;
 
+	may_be_cancelled();
 	if (!pw_hold(&x, fd))
-		return PW_REAL(pread)(fd, buf, n, off);
-	if (off >= 0 && from_window(x.h, fd, buf, n, (uint64_t)off)) {
+		return pw_entry_pread_passed(fd, buf, n, off);
+	if (off >= 0)
+		why = from_window(x.h, fd, buf, n, (uint64_t)off);
+	if (why == PW_SERVED) {
+		count_hit(x.h, fd, n);
 		pw_release(&x);
-		count_hit(n);
 		return (ssize_t)n;
 	}
 	gen = pw_dest_begin();
 	got = PW_REAL(pread)(fd, buf, n, off);
+	pw_explain(x.h, fd, PW_CALL_READ, why, got);
 	if (got > 0 && pw_fd_entry(fd) == x.entry) {
 		pw_dest_learn(buf, (size_t)got, gen);
 		pw_earn_read(x.h, fd, (uint64_t)off, (uint64_t)got);
@@ -289,7 +331,7 @@ static off_t seek_end(struct pw_handle *h, int fd, off_t off)
 }
 
 /* The kernel's position, or a seek only the kernel can answer. */
-static off_t seek_kernels(struct pw_held *x, int fd, off_t off, int whence)
+static off_t seek_kernels(struct pw_held *x, int fd, off_t off, int whence, unsigned why)
 {
 	off_t to;
 
@@ -299,6 +341,7 @@ static off_t seek_kernels(struct pw_held *x, int fd, off_t off, int whence)
 	}
 	to = PW_REAL(lseek)(fd, off, whence);
 	pw_pos_end(x->h);
+	pw_explain(x->h, fd, PW_CALL_SEEK, why, 0);
 	if (to >= 0)
 		pw_earn_sought(x->h, (uint64_t)to);
 	release_or_forget(x, fd);
@@ -325,6 +368,7 @@ off_t pw_lseek_slow(int fd, off_t off, int whence)
 
 	while (pw_hold(&x, fd)) {
 		uint64_t p = pw_pos_load(x.h);
+		bool asked = false;
 		off_t to;
 
 		if (!pw_pos_ours(p) && pw_earn_seek(x.h, fd)) {
@@ -332,6 +376,7 @@ off_t pw_lseek_slow(int fd, off_t off, int whence)
 			if (whence == SEEK_SET && off >= 0 &&
 			    (uint64_t)off <= pw_load_relaxed(&x.h->size) &&
 			    pw_pos_adopt_at(x.h, (uint64_t)off)) {
+				count_seek(x.h, fd);
 				pw_release(&x);
 				return off;
 			}
@@ -343,24 +388,25 @@ off_t pw_lseek_slow(int fd, off_t off, int whence)
 			}
 		}
 		if (!pw_pos_ours(p))
-			return seek_kernels(&x, fd, off, whence);
+			return seek_kernels(&x, fd, off, whence, PW_WHY_KERNELS);
 		/* Another thread moved it first: once more, from where it is now. */
 		to = seek_target(x.h, p, off, whence);
 		if (to < 0) {
 			if (whence != SEEK_END)
-				return seek_kernels(&x, fd, off, whence);
+				return seek_kernels(&x, fd, off, whence, PW_WHY_SEEK_FAR);
 			to = seek_end(x.h, fd, off);
+			asked = true;
 		}
-		if (to < 0) {
-			pw_release(&x);
-			return to;
-		}
-		if (to < PW_POS_MAX && pw_fd_entry(fd) == x.entry &&
-		    pw_pos_move(x.h, p, (uint64_t)to)) {
+		if (to < 0 || (to < PW_POS_MAX && pw_fd_entry(fd) == x.entry &&
+			       pw_pos_move(x.h, p, (uint64_t)to))) {
+			if (asked)
+				pw_explain(x.h, fd, PW_CALL_SEEK, PW_WHY_SEEK_END, 0);
+			else
+				count_seek(x.h, fd);
 			pw_release(&x);
 			return to;
 		}
 		pw_release(&x);
 	}
-	return PW_REAL(lseek)(fd, off, whence);
+	return pw_entry_lseek_passed(fd, off, whence);
 }

@@ -21,6 +21,11 @@ ssize_t pw_entry_read(int fd, void *buf, size_t n);
 off_t pw_entry_lseek(int fd, off_t off, int whence);
 int pw_entry_close(int fd);
 
+/* The real calls, for a number that is not tracked, or must not be touched. */
+ssize_t pw_entry_read_passed(int fd, void *buf, size_t n);
+ssize_t pw_entry_pread_passed(int fd, void *buf, size_t n, off_t off);
+off_t pw_entry_lseek_passed(int fd, off_t off, int whence);
+
 /* A number looked up and held: `h` is NULL if it is not tracked. */
 struct pw_held {
 	uint64_t entry;

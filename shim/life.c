@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "shim/alloc.h"
+#include "shim/explain.h"
 #include "shim/fdtable.h"
 #include "shim/hooks.h"
 #include "shim/knobs.h"
@@ -85,7 +86,8 @@ void pw_step_aside(void)
 	pw_gate_raise(); /* never lowered: nothing is adopted any more */
 	pw_share_all();
 	pw_windows_forbid();
-	pw_store_release(&pw_life->live, 0);
+	pw_store_release(&pw_life->live, PW_LIVE_NOT);
+	pw_explain_aside();
 	wait_for_others();
 	hand_in(true);
 	pw_segment_detach();
@@ -112,6 +114,12 @@ static void fork_parent(void)
 	pw_me.forking = false;
 }
 
+static void set_live(void)
+{
+	pw_store_relaxed(&pw_life->live, pw_explaining() ? PW_LIVE_TOLD : PW_LIVE);
+	pw_explain_attached();
+}
+
 static void reset_pos(int fd, uint64_t entry)
 {
 	(void)fd;
@@ -129,7 +137,7 @@ static void fork_child(void)
 	pw_stat_fork_child();
 	pw_windows_fork_child();
 	pw_fd_each(0, UINT32_MAX, reset_pos);
-	pw_store_relaxed(&pw_life->live, 1);
+	set_live();
 }
 
 static bool map_life(void)
@@ -150,15 +158,21 @@ static bool map_life(void)
 static void attach(void)
 {
 	pw_real_start();
-	if (getauxval(AT_SECURE) || !pw_knobs_read() || !pw_real_is_libc())
+	if (getauxval(AT_SECURE) || !pw_knobs_read())
 		return;
+	pw_explain_start();
+	if (!pw_real_is_libc()) {
+		pw_explain_calling("another library's read()");
+		pw_explain_aside();
+		return;
+	}
 	if (pthread_atfork(fork_prepare, fork_parent, fork_child) || !map_life())
 		return;
 	pw_hooks_start();
 	pw_thread_start();
 	pw_handle_start();
 	pw_stdio_hook();
-	pw_store_relaxed(&pw_life->live, 1);
+	set_live();
 }
 
 __attribute__((constructor)) static void start(void)

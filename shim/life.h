@@ -11,15 +11,26 @@
  * such a child starts unattached, and all its calls pass through.
  */
 struct pw_life {
-	uint32_t
-		live; /* 1: at work. Written at start-up, after a fork, and when stepping aside */
+	/* One of the below. Written at start-up, after a fork, and when stepping aside. */
+	uint32_t live;
 };
+
+#define PW_LIVE_NOT 0u
+#define PW_LIVE 1u
+#define PW_LIVE_TOLD \
+	2u /* at work, and explained: nothing takes the short way (explain.h) */
 
 extern struct pw_life *pw_life __attribute__((visibility("hidden")));
 
 static inline bool pw_alive(void)
 {
-	return pw_load_relaxed(&pw_life->live) != 0;
+	return pw_load_relaxed(&pw_life->live) != PW_LIVE_NOT;
+}
+
+/* The short ways' own question: at work, and nobody wants to know more. */
+static inline bool pw_alive_untold(void)
+{
+	return pw_load_relaxed(&pw_life->live) == PW_LIVE;
 }
 
 /* Every adopted position goes back to the kernel, for good; windows stay. */

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include "shim/explain.h"
 #include "shim/knobs.h"
 #include "shim/pos.h"
 #include "shim/stdio_hook.h"
@@ -75,7 +76,10 @@ static bool trackable(int fd, const char *path, int flags)
 		return false;
 	if ((fd <= 2 && !pw_stdio_hooked()) || pw_me.closing == fd + 1)
 		return false;
-	return !path || pw_knobs_admit(path);
+	if (!path || pw_knobs_admit(path))
+		return true;
+	pw_explain_mark(fd, PW_MARK_EXCLUDED);
+	return false;
 }
 
 uint32_t pw_opening(void)

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "shim/explain.h"
 #include "shim/io.h"
 
 /* struct _IO_jump_t of glibc since 2.1: two words of padding and nineteen functions. */
@@ -29,8 +30,13 @@ static bool tracked(const FILE *f)
 
 static ssize_t hook_read(FILE *f, void *buf, ssize_t n)
 {
-	return tracked(f) ? pw_entry_read(f->_fileno, buf, (size_t)n)
-			  : libc_read(f, buf, n);
+	ssize_t got;
+
+	if (tracked(f))
+		return pw_entry_read(f->_fileno, buf, (size_t)n);
+	got = libc_read(f, buf, n);
+	pw_explain(NULL, f->_fileno, PW_CALL_READ, PW_WHY_OTHER, got);
+	return got;
 }
 
 /* libc's own: it loops, and keeps the stream's idea of its offset. */
@@ -39,18 +45,24 @@ static ssize_t hook_write(FILE *f, const void *buf, ssize_t n)
 	struct pw_held x;
 	ssize_t put;
 
-	if (!tracked(f))
+	if (!tracked(f) && !pw_explaining())
 		return libc_write(f, buf, n);
 	pw_borrow(&x, f->_fileno);
 	put = libc_write(f, buf, n);
+	pw_explain(x.h, f->_fileno, PW_CALL_WRITE, PW_WHY_WRITE, 0);
 	pw_return(&x);
 	return put;
 }
 
 static off64_t hook_seek(FILE *f, off64_t off, int whence)
 {
-	return tracked(f) ? pw_entry_lseek(f->_fileno, off, whence)
-			  : libc_seek(f, off, whence);
+	off64_t to;
+
+	if (tracked(f))
+		return pw_entry_lseek(f->_fileno, off, whence);
+	to = libc_seek(f, off, whence);
+	pw_explain(NULL, f->_fileno, PW_CALL_SEEK, PW_WHY_OTHER, 0);
+	return to;
 }
 
 static int hook_close(FILE *f)

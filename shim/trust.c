@@ -22,8 +22,7 @@ static char
 	trees[2048]; /* absolute names, each ended by a colon; written while RESOLVING */
 static uint32_t state;
 
-/* The kernel's name for a descriptor; its length, or 0. */
-static size_t name_of(int fd, char *to, size_t size)
+size_t pw_fd_name(int fd, char *to, size_t size)
 {
 	char link[32] = "/proc/self/fd/";
 	char digits[12];
@@ -59,7 +58,7 @@ static void resolve_one(const char *tree, size_t n, size_t *at)
 			pw_note("not a tree to trust", path, -fd);
 		return;
 	}
-	n = name_of((int)fd, path, sizeof(path));
+	n = pw_fd_name((int)fd, path, sizeof(path));
 	pw_sys->close((int)fd);
 	if (!n || memchr(path, ':', n) || *at + n + 2 > sizeof(trees))
 		return;
@@ -120,7 +119,7 @@ static bool trusted(int fd, const struct stat *st)
 
 	if (!S_ISREG(st->st_mode) || st->st_size <= 0 || st->st_size >= (int64_t)1 << 47)
 		return false;
-	return resolve() && name_of(fd, name, sizeof(name)) && in_a_tree(name) &&
+	return resolve() && pw_fd_name(fd, name, sizeof(name)) && in_a_tree(name) &&
 	       !pw_place_listed(fd) && !hopeless(fd);
 }
 

@@ -16,4 +16,8 @@ bool pw_file_served(int fd, const struct stat *st);
 /* The same, for whether to begin: by what was last seen of its device, if anything was. */
 bool pw_file_may_be_served(int fd, const struct stat *st);
 
+/* The kernel's name for a descriptor, ended by 0; its length, or 0 if it has none that begins
+ * with a slash, or not one that fits. */
+size_t pw_fd_name(int fd, char *to, size_t size);
+
 #endif
