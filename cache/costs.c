@@ -98,7 +98,6 @@ static int64_t measure_call(void)
 	return call;
 }
 
-#define READ_WORK 120 /* a small read's own, much the same on the machines seen */
 /* Around a window: looks at the file and at its file system, signals blocked and let through
  * for opening and for closing, the position here and back, a first real read. */
 #define CALLS_AROUND 18
@@ -110,7 +109,7 @@ static void measure(struct pw_costs *c)
 {
 	int64_t call = measure_call();
 
-	c->call = clamp(call + READ_WORK, 100, 20000);
+	c->call = clamp(call + PW_COSTS_READ_WORK, 100, 20000);
 	/* The ratios on the machines seen were 0.2 to 1.1 and 20 to 55; far beyond that it
 	 * was noise. */
 	c->touch = clamp(measure_touch(), c->call / 20, 2 * c->call);

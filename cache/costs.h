@@ -22,9 +22,22 @@ struct pw_costs {
  * and some 0.03 ns a byte, because the kernel's copy is slower than ours (64 KiB: 2 to 5 us
  * on the machines seen).
  */
+#define PW_COSTS_BYTES_NS 32 /* bytes in which our copy gains a ns */
+
 static inline uint64_t pw_costs_gain(const struct pw_costs *c, uint64_t n)
 {
-	return c->call + n / 32;
+	return c->call + n / PW_COSTS_BYTES_NS;
+}
+
+/* What is in `call` besides the way in and out: a small read's own work, much the same on the
+ * machines seen. */
+#define PW_COSTS_READ_WORK 120u
+
+/* What one seek that needs no system call costs less. */
+static inline uint64_t pw_costs_gain_seek(const struct pw_costs *c)
+{
+	return c->call > 2 * PW_COSTS_READ_WORK ? c->call - PW_COSTS_READ_WORK
+						: c->call / 2;
 }
 
 /*
@@ -34,7 +47,7 @@ static inline uint64_t pw_costs_gain(const struct pw_costs *c, uint64_t n)
  */
 static inline uint64_t pw_costs_gain_new(const struct pw_costs *c, uint64_t n)
 {
-	return c->call + (n < PW_PAGE ? n : PW_PAGE) / 32;
+	return c->call + (n < PW_PAGE ? n : PW_PAGE) / PW_COSTS_BYTES_NS;
 }
 
 /*

@@ -221,7 +221,9 @@ void pw_explain_note(struct pw_handle *h, int fd, enum pw_call call, unsigned wh
 		at = look_untracked(fd, &why);
 	} else {
 		at = record_of_handle(h, fd);
-		if (why == PW_WHY_KERNELS || why == PW_WHY_EARN)
+		if (at != PW_TOLD_REST && at < PW_TOLD_FIRST)
+			why = PW_WHY_KIND; /* whatever else: it has not been looked at yet */
+		else if (why == PW_WHY_KERNELS || why == PW_WHY_EARN)
 			why = why_of_handle(h, fd, why);
 	}
 	t = &pw_explain_table->file[at];

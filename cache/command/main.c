@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cache/command/explain.h"
 #include "cache/command/ls.h"
 #include "cache/command/options.h"
 #include "cache/command/run.h"
@@ -18,6 +19,8 @@ static const struct {
 } command[] = {
 	{"run", pw_run,
 	 "runs a program with its reads and seeks served from mapped pages"},
+	{"explain", pw_explain_main,
+	 "runs a program, and says what became of its reads and seeks"},
 	{"stat", pw_stat, "shows what the processes that do so have mapped and counted"},
 	{"ls", pw_ls, "lists the files that processes have windows of"},
 };
