@@ -98,6 +98,21 @@ static int64_t measure_call(void)
 	return call;
 }
 
+/* What there may be in a segment. */
+static struct pw_costs bounded(const struct pw_costs *c)
+{
+	return (struct pw_costs){clamp(c->call, 100, 20000), clamp(c->touch, 5, 40000),
+				 clamp(c->map, 800, 1600000)};
+}
+
+bool pw_costs_in_range(const struct pw_costs *c)
+{
+	struct pw_costs b = bounded(c);
+
+	return (!c->call && !c->touch && !c->map) ||
+	       (b.call == c->call && b.touch == c->touch && b.map == c->map);
+}
+
 /* Around a window: looks at the file and at its file system, signals blocked and let through
  * for opening and for closing, the position here and back, a first real read. */
 #define CALLS_AROUND 18
@@ -151,9 +166,10 @@ const struct pw_costs *pw_costs(void)
 		}
 	}
 	/* What came from the segment is clamped all the same. */
-	pw_store_relaxed(&costs.call, clamp(c.call, 100, 20000));
-	pw_store_relaxed(&costs.touch, clamp(c.touch, 5, 40000));
-	pw_store_relaxed(&costs.map, clamp(c.map, 800, 1600000));
+	c = bounded(&c);
+	pw_store_relaxed(&costs.call, c.call);
+	pw_store_relaxed(&costs.touch, c.touch);
+	pw_store_relaxed(&costs.map, c.map);
 	pw_store_release(&costs_known, 2);
 	return &costs;
 }

@@ -67,6 +67,9 @@ static inline uint64_t pw_costs_with_unmap(uint64_t touching)
 	return touching + touching / 4;
 }
 
+/* Are they such as may be found in a segment: each within its bounds, or none measured? */
+bool pw_costs_in_range(const struct pw_costs *c);
+
 /*
  * From the segment if another process measured, else measured now (some 0.1 to 1 ms), and
  * then the same for the life of the process. Never fails: bad or silly readings are

@@ -109,3 +109,23 @@ void pw_page_end(uint64_t id, uint64_t cp, bool uptodate)
 	}
 	PW_POINT("page.done");
 }
+
+bool pw_page_forget(const struct pw_segment *s, uint64_t id, uint64_t cp)
+{
+	uint32_t tag;
+	uint32_t *word = word_of(s, id, cp, &tag);
+	uint32_t seen = pw_load_relaxed(word);
+
+	/* Free or up to date, it is nobody's to unlock, and nobody sleeps there. */
+	return seen && pw_word_tag(seen) == tag && pw_word_try_clear(word, seen);
+}
+
+bool pw_page_free(const struct pw_segment *s, uint32_t at, uint32_t seen)
+{
+	uint32_t *word = &s->words[at];
+
+	if (!pw_word_try_clear(word, seen) && !pw_word_try_steal(word, seen))
+		return false;
+	pw_futex_wake_all(word);
+	return true;
+}

@@ -30,4 +30,16 @@ enum pw_page_state pw_page_begin(uint64_t id, uint64_t cp, bool wait);
 /* Ends PW_PAGE_MINE; uptodate: the page is in. Wakes who waits. */
 void pw_page_end(uint64_t id, uint64_t cp, bool uptodate);
 
+/*
+ * For who works on a segment from outside (the command). What is said of cache page `cp` of
+ * file `id` is forgotten, unless somebody is bringing it in. True: something was.
+ */
+bool pw_page_forget(const struct pw_segment *s, uint64_t id, uint64_t cp);
+
+/*
+ * Word number `at`, below PW_WORDS, if it still is `seen`, becomes free. Locked: it is taken
+ * from its owner, as after a deadline. Who sleeps there is woken. True: it was done.
+ */
+bool pw_page_free(const struct pw_segment *s, uint32_t at, uint32_t seen);
+
 #endif

@@ -25,6 +25,7 @@
 #include "cache/file.h"
 #include "cache/hazard.h"
 #include "cache/hit.h"
+#include "cache/page.h"
 #include "cache/place.h"
 #include "cache/points.h"
 #include "cache/probe.h"

@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 
 #define CUT 100
-#define HOLDS 0x73646c6fU /* "olds": what the segment's word says when the kernel does */
 
 enum { UNTRIED, GOOD, BAD };
 
@@ -78,9 +77,9 @@ static bool noted(bool now)
 	pw_segment_enter_blocked(&saved);
 	s = pw_segment_get();
 	if (s && now)
-		pw_store_relaxed(&s->head->kernel, HOLDS);
+		pw_store_relaxed(&s->head->kernel, PW_PROBE_HOLDS);
 	if (s)
-		yes = pw_load_relaxed(&s->head->kernel) == HOLDS;
+		yes = pw_load_relaxed(&s->head->kernel) == PW_PROBE_HOLDS;
 	pw_segment_leave_blocked(&saved);
 	return yes;
 }

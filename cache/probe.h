@@ -8,6 +8,9 @@
 
 #include "cache/segment.h"
 
+/* What the segment's word says when the kernel does: "olds". */
+#define PW_PROBE_HOLDS 0x73646c6fU
+
 /*
  * 0 if it was seen to, by this process or by another that said so; -EPERM: it does not;
  * -EAGAIN: it could not be tried (no number free, memfd_create forbidden, a limit on file

@@ -146,6 +146,15 @@ out:
 	return dropped;
 }
 
+void pw_reclaim_heed(void)
+{
+	if (pw_likely(!pw_stat_shrink_is(PW_SHRINK_ALL)) ||
+	    pw_stat_shrink_asked() != PW_SHRINK_ALL)
+		return;
+	pw_windows_drop();
+	pw_stat_publish();
+}
+
 void pw_reclaim_poll(struct pw_reader *r, struct pw_window *in)
 {
 	uint64_t mine[PW_S_COUNT];
@@ -155,6 +164,7 @@ void pw_reclaim_poll(struct pw_reader *r, struct pw_window *in)
 	uint32_t sharers;
 	uint64_t touched;
 
+	pw_reclaim_heed();
 	touched = pw_load_relaxed(&pw_touched_ever);
 	touched -= pw_xchg_acq_rel(&counted, touched);
 	if (pw_likely(pw_add_relaxed(&polls, touched ? touched : 1) <

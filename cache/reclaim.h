@@ -16,6 +16,12 @@ void pw_reclaim_set_bound(uint64_t bytes);
 uint64_t pw_reclaim_bound(void);
 
 /*
+ * If another process asked this one to give up its windows, it does: at once those that nobody
+ * is in, the others as they are left. New ones may follow when they are earned. Slow path.
+ */
+void pw_reclaim_heed(void);
+
+/*
  * After pages of `in`, which the caller's slot names (or NULL), were touched: publishes the counts, and reclaims if it must. The usual call
  * is one comparison. Slow path; may do some system calls, never sleeps.
  */

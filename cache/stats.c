@@ -159,9 +159,25 @@ uint64_t pw_stat_total_pages(uint32_t *processes)
 	return total;
 }
 
+bool pw_stat_free(const struct pw_segment *s, uint32_t at, uint32_t owner)
+{
+	struct pw_shm_slot *slot = &s->slots[at];
+	uint64_t in = pw_load_acquire(&slot->pidns);
+	bool counted = in && owner && owner <= INT32_MAX;
+	uint32_t me = (uint32_t)getpid();
+
+	/* It is ours meanwhile: if we are killed the next one finds a dead owner. */
+	if (!pw_cas(&slot->owner, &owner, me))
+		return false;
+	PW_POINT("sweep.claimed");
+	for (int k = PW_S_HITS; counted && k < PW_S_COUNT; k++)
+		pw_add_relaxed(&s->head->past[k], pw_load_relaxed(&pw_stat_of(slot)[k]));
+	give_up(slot, me);
+	return true;
+}
+
 unsigned pw_stat_sweep(const struct pw_segment *s)
 {
-	uint32_t me = (uint32_t)getpid();
 	uint64_t ns = pidns();
 	unsigned freed = 0;
 
@@ -173,26 +189,27 @@ unsigned pw_stat_sweep(const struct pw_segment *s)
 
 		if (!pid || (!no_pid && in && in != ns))
 			continue;
-		/* It is ours meanwhile: if we are killed the next one finds a dead owner. */
-		if ((!no_pid && pw_sys->kill((int)pid, 0) != -ESRCH) ||
-		    !pw_cas(&slot->owner, &pid, me))
-			continue;
-		PW_POINT("sweep.claimed");
-		for (int k = PW_S_HITS; !no_pid && in && k < PW_S_COUNT; k++)
-			pw_add_relaxed(&s->head->past[k],
-				       pw_load_relaxed(&pw_stat_of(slot)[k]));
-		give_up(slot, me);
-		freed++;
+		if (no_pid || pw_sys->kill((int)pid, 0) == -ESRCH)
+			freed += pw_stat_free(s, i, pid);
 	}
 	return freed;
 }
 
-bool pw_stat_shrink_asked(void)
+uint32_t pw_stat_shrink_asked(void)
+{
+	struct pw_shm_slot *slot = my_slot();
+	uint32_t what = slot && pw_load_relaxed(&slot->shrink)
+				? pw_xchg_acq_rel(&slot->shrink, 0)
+				: 0;
+
+	return what && what != PW_SHRINK_ALL ? PW_SHRINK_FAIR : what;
+}
+
+bool pw_stat_shrink_is(uint32_t what)
 {
 	struct pw_shm_slot *slot = my_slot();
 
-	return slot && pw_load_relaxed(&slot->shrink) &&
-	       pw_xchg_acq_rel(&slot->shrink, 0);
+	return slot && pw_load_relaxed(&slot->shrink) == what;
 }
 
 void pw_stat_leave(bool for_good)

@@ -47,8 +47,22 @@ uint64_t pw_stat_total_pages(uint32_t *processes);
 /* Frees the slots of processes that are gone. Returns how many. */
 unsigned pw_stat_sweep(const struct pw_segment *s);
 
-/* True once if another process asked this one to shrink. */
-bool pw_stat_shrink_asked(void);
+/*
+ * Slot number `at`, below PW_SLOTS, is `owner`'s (0: nobody's), and that process is gone: what
+ * it counted goes to the past, as far as it had come to counting, and the slot is free. False:
+ * it is another's meanwhile.
+ */
+bool pw_stat_free(const struct pw_segment *s, uint32_t at, uint32_t owner);
+
+/* What one process may ask of another: a hint in its slot. */
+#define PW_SHRINK_FAIR 1u /* give back a little, down to the fair share */
+#define PW_SHRINK_ALL 2u  /* give up all windows that are there now */
+
+/* What this process was asked to do, or 0; once. What means nothing is taken for FAIR. */
+uint32_t pw_stat_shrink_asked(void);
+
+/* Is it that? It stays asked. */
+bool pw_stat_shrink_is(uint32_t what);
 
 /*
  * The process ends, or is about to become another by exec: what it counted since it last

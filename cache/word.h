@@ -74,4 +74,21 @@ static inline bool pw_word_try_steal(uint32_t *word, uint32_t seen)
 	return pw_cas(word, &seen, pw_word_make(pw_word_tag(seen), 0));
 }
 
+/* Not locked: its hint is given up, and the word is nobody's. */
+static inline bool pw_word_try_clear(uint32_t *word, uint32_t seen)
+{
+	if (seen & PW_W_LOCKED)
+		return false;
+	return pw_cas(word, &seen, 0);
+}
+
+/* Bits that no transition leaves, or not together: only damage can have set them. */
+static inline bool pw_word_is_wild(uint32_t w)
+{
+	uint32_t bits = w & ((1u << PW_W_TAG_SHIFT) - 1);
+
+	return bits != 0 && bits != PW_W_UPTODATE && bits != PW_W_LOCKED &&
+	       bits != (PW_W_LOCKED | PW_W_WAITERS);
+}
+
 #endif

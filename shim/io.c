@@ -136,8 +136,10 @@ static enum pw_why from_window(struct pw_handle *h, int fd, void *buf, size_t n,
 		hit = pw_window_read(&h->win, buf, n, off);
 	}
 	why = pw_explain_miss(&h->win, hit);
-	if (why != PW_SERVED)
+	if (why != PW_SERVED) {
 		pw_window_doubt(&h->win, hit, r->hits);
+		pw_reclaim_heed();
+	}
 	return why;
 }
 

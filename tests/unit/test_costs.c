@@ -12,6 +12,25 @@ static bool sane(const struct pw_costs *c)
 	       c->map >= 800 && c->map <= 1600000;
 }
 
+UNIT_TEST(costs, in_range)
+{
+	struct pw_costs c = {0};
+
+	cr_assert(pw_costs_in_range(&c), "not measured yet");
+	c = (struct pw_costs){300, 100, 15000};
+	cr_assert(pw_costs_in_range(&c));
+	c.call = 99;
+	cr_assert_not(pw_costs_in_range(&c));
+	c.call = 300;
+	c.touch = 0;
+	cr_assert_not(pw_costs_in_range(&c));
+	c.touch = 5;
+	c.map = 1600001;
+	cr_assert_not(pw_costs_in_range(&c));
+	c.map = UINT32_MAX;
+	cr_assert_not(pw_costs_in_range(&c));
+}
+
 #define ROUNDS 4u /* processes that measure */
 #define MAPPED 5u /* mappings that one of them makes */
 

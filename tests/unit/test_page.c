@@ -110,6 +110,39 @@ static uint32_t *find_word(uint32_t *tag)
 	return found;
 }
 
+UNIT_TEST(page, forgotten_from_outside)
+{
+	const struct pw_segment *s = segment();
+	uint32_t tag;
+	uint32_t *word = find_word(&tag);
+
+	cr_assert_not(pw_page_forget(s, ID, CP), "nothing is said");
+	*word = pw_word_make(tag, PW_W_LOCKED);
+	cr_assert_not(pw_page_forget(s, ID, CP), "somebody is at it");
+	cr_assert_eq(*word, pw_word_make(tag, PW_W_LOCKED));
+	*word = pw_word_make(tag + 1, PW_W_UPTODATE);
+	cr_assert_not(pw_page_forget(s, ID, CP), "another page's");
+	*word = pw_word_make(tag, PW_W_UPTODATE);
+	cr_assert(pw_page_forget(s, ID, CP));
+	cr_assert_eq(*word, 0u);
+}
+
+UNIT_TEST(page, freed_from_outside)
+{
+	const struct pw_segment *s = segment();
+	uint32_t seen = pw_word_make(3, PW_W_LOCKED | PW_W_WAITERS);
+
+	s->words[9] = seen;
+	cr_assert_not(pw_page_free(s, 9, seen + 1));
+	cr_assert_eq(s->words[9], seen);
+	cr_assert(pw_page_free(s, 9, seen));
+	cr_assert_eq(s->words[9] & 0xff, 0u);
+	cr_assert_eq(unit_count(U_FUTEX_WAKE), 1u);
+	s->words[9] = pw_word_make(3, PW_W_UPTODATE);
+	cr_assert(pw_page_free(s, 9, s->words[9]));
+	cr_assert_eq(s->words[9], 0u);
+}
+
 UNIT_TEST(page, nothing_to_do_without_a_segment)
 {
 	cr_assert_eq(pw_page_begin(ID, CP, true), PW_PAGE_TOUCH);

@@ -212,6 +212,47 @@ UNIT_TEST(reclaim, tiny_bounds)
 	read_page(7);
 }
 
+/* Asked by another process, whatever the bound says; and read again, if wanted. */
+UNIT_TEST(reclaim, gives_up_all_when_asked)
+{
+	start(true);
+	pw_reclaim_set_bound(CPS * PW_CP);
+	for (uint64_t cp = 0; cp < CPS; cp++)
+		read_page(cp);
+	look();
+	pw_reclaim_heed();
+	cr_assert(pw_window_is_open(&w), "not asked");
+	my_slot()->shrink = PW_SHRINK_FAIR;
+	pw_reclaim_heed();
+	cr_assert(pw_window_is_open(&w), "asked for less");
+	my_slot()->shrink = PW_SHRINK_ALL;
+	pw_reclaim_poll(me, NULL);
+	cr_assert_not(pw_window_is_open(&w));
+	cr_assert_eq(own(PW_S_PAGES), 0u);
+	cr_assert_eq(own(PW_S_WINDOWS), 0u);
+	cr_assert_eq(my_slot()->windows, 0u, "published");
+	cr_assert_eq(my_slot()->shrink, 0u);
+	cr_assert_eq(unit_open(me, &w, fd), 0);
+	read_page(7);
+}
+
+/* Who is inside at that moment takes it along when he leaves. */
+UNIT_TEST(reclaim, gives_up_what_is_in_use_later)
+{
+	struct pw_hazard *h;
+
+	start(true);
+	read_page(7);
+	look();
+	h = pw_hazard_enter(me, &w);
+	my_slot()->shrink = PW_SHRINK_ALL;
+	pw_reclaim_poll(me, &w);
+	cr_assert_eq(pw_window_read(&w, buf, 100, 7 * PW_CP), PW_MISS_END);
+	cr_assert(pw_window_is_open(&w));
+	pw_window_leave(h, &w);
+	cr_assert_not(pw_window_is_open(&w));
+}
+
 UNIT_TEST(reclaim, below_the_bound_nothing_happens)
 {
 	start(true);

@@ -565,8 +565,39 @@ UNIT_TEST(stats, asked_to_shrink)
 	cr_assert_not(pw_stat_shrink_asked());
 	cr_assert_eq(slots_of(s, getpid(), &slot), 1u);
 	slot->shrink = 1;
-	cr_assert(pw_stat_shrink_asked());
+	cr_assert_eq(pw_stat_shrink_asked(), PW_SHRINK_FAIR);
 	cr_assert_not(pw_stat_shrink_asked(), "once");
+	slot->shrink = 2;
+	cr_assert(pw_stat_shrink_is(PW_SHRINK_ALL));
+	cr_assert_not(pw_stat_shrink_is(PW_SHRINK_FAIR));
+	cr_assert_eq(pw_stat_shrink_asked(), PW_SHRINK_ALL);
+	cr_assert_not(pw_stat_shrink_is(PW_SHRINK_ALL));
+	slot->shrink = 77; /* damage */
+	cr_assert_eq(pw_stat_shrink_asked(), PW_SHRINK_FAIR);
+	cr_assert_eq(slot->shrink, 0u);
+}
+
+UNIT_TEST(stats, free_from_outside)
+{
+	const struct pw_segment *s = segment();
+
+	fill(s, 4711, 5);
+	cr_assert_not(pw_stat_free(s, 0, 4712), "another's");
+	cr_assert_eq(s->slots[0].owner, 4711u);
+	cr_assert(pw_stat_free(s, 1, 4711));
+	cr_assert_eq(s->slots[1].owner, 0u);
+	cr_assert_eq(s->slots[1].pidns, 0u);
+	cr_assert_eq(s->head->past[PW_S_FILLS], 1001u);
+	/* Nobody's, what can't be a pid, and who has not said what is his: no counts. */
+	s->slots[2].owner = 0;
+	cr_assert(pw_stat_free(s, 2, 0));
+	s->slots[3].owner = UINT32_MAX;
+	cr_assert(pw_stat_free(s, 3, UINT32_MAX));
+	s->slots[4].pidns = 0;
+	cr_assert(pw_stat_free(s, 4, 4711));
+	for (uint32_t i = 1; i < 5; i++)
+		CHECK(s->slots[i].owner == 0 && s->slots[i].pidns == 0);
+	cr_assert_eq(s->head->past[PW_S_FILLS], 1001u);
 }
 
 /* ---- threads --------------------------------------------------------------------------------------------- */

@@ -97,6 +97,26 @@ UNIT_TEST(word, a_stale_look_changes_nothing)
 	cr_assert_eq(word, now);
 }
 
+UNIT_TEST(word, cleared_from_outside)
+{
+	uint32_t word = pw_word_make(7, 0) | L;
+
+	cr_assert_not(pw_word_try_clear(&word, word), "locked");
+	word = pw_word_make(7, 0) | U;
+	cr_assert_not(pw_word_try_clear(&word, pw_word_make(7, 0)));
+	cr_assert(pw_word_try_clear(&word, word));
+	cr_assert_eq(word, 0u);
+}
+
+UNIT_TEST(word, wild)
+{
+	for (uint32_t bits = 0; bits < 256; bits++) {
+		bool fine = bits == 0 || bits == U || bits == L || bits == (L | W);
+
+		CHECK(pw_word_is_wild(pw_word_make(7, 0) | bits) == !fine);
+	}
+}
+
 #define THREADS 4
 #define ROUNDS 5000
 
