@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cache/command/check.h"
 #include "cache/command/explain.h"
 #include "cache/command/ls.h"
 #include "cache/command/options.h"
@@ -23,6 +24,7 @@ static const struct {
 	 "runs a program, and says what became of its reads and seeks"},
 	{"stat", pw_stat, "shows what the processes that do so have mapped and counted"},
 	{"ls", pw_ls, "lists the files that processes have windows of"},
+	{"check", pw_check, "looks for what can't be in the segment, and repairs it"},
 };
 
 #define COMMANDS (sizeof(command) / sizeof(command[0]))

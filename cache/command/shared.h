@@ -16,6 +16,9 @@ enum pw_shared_use { PW_SHARED_LOOK, PW_SHARED_CHANGE };
  */
 int pw_shared_open(const char *path, enum pw_shared_use use, struct pw_segment *out);
 
+/* That, for who maps it himself. */
+void pw_shared_guard(void);
+
 /* The same where the subcommand can't do without: the absence is said, too. */
 bool pw_shared_must(const char *path, enum pw_shared_use use, struct pw_segment *out);
 

@@ -292,3 +292,42 @@ bool pw_used_is(const struct pw_user *user, const struct pw_used *file,
 	free(path);
 	return same;
 }
+
+/* The state of a thread, by /proc/PID/task/TID/stat; 0: it is gone. */
+static char state_of(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char line[256];
+	size_t n = 0;
+	char *end;
+
+	if (f) {
+		n = fread(line, 1, sizeof(line) - 1, f);
+		fclose(f);
+	}
+	line[n] = 0;
+	/* After the name, which is in parentheses and may have some in it. */
+	end = strrchr(line, ')');
+	return end && end[1] ? end[2] : 0;
+}
+
+bool pw_user_is_stuck(pid_t pid)
+{
+	char path[64];
+	struct dirent *e;
+	bool stuck = false;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && !stuck && (e = readdir(dir))) {
+		if (!isdigit((unsigned char)e->d_name[0]))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%ld/stat", (int)pid,
+			 strtol(e->d_name, NULL, 10));
+		stuck = memchr("DTt", state_of(path), 3) != NULL;
+	}
+	if (dir)
+		closedir(dir);
+	return stuck;
+}

@@ -43,6 +43,9 @@ bool pw_users_find(const struct pw_segment *segment, const struct stat *at,
 
 void pw_users_free(struct pw_users *u);
 
+/* Is one of its threads stopped, traced, or asleep in the kernel where nothing wakes it? */
+bool pw_user_is_stuck(pid_t pid);
+
 /* Is that the file which `st` is of? */
 bool pw_used_is(const struct pw_user *user, const struct pw_used *file,
 		const struct stat *st);

@@ -7,6 +7,8 @@
 
 # shellcheck disable=SC2034 # for who sources this
 version=$(awk '$2 == "PW_VERSION" { gsub(/"/, "", $3); print $3 }' "$root/cache/pagewell.h")
+# As little as possible that differs from machine to machine.
+export PATH=/usr/bin:/bin:/usr/sbin:/sbin
 mkdir "$work/cwd"
 cd "$work/cwd"
 
