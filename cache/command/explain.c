@@ -262,6 +262,7 @@ int pw_explain_main(int argc, char **argv)
 	struct pw_explanation *x = &explanation;
 	struct pw_launch launch = {0};
 	struct pw_shm_explain *table;
+	const char *segment;
 	const char *output = NULL;
 	FILE *out = stderr;
 	bool json = false;
@@ -295,13 +296,21 @@ int pw_explain_main(int argc, char **argv)
 	if (!run(&launch, argv + at, fd, &status))
 		return status;
 	x->status = status;
+	segment = launch.value[PW_SET_SEGMENT];
+	if (!segment)
+		segment = getenv("PAGEWELL_SEGMENT");
+	if (segment && *segment == '/')
+		pw_segment_set_path(segment);
 	x->absent = why_absent(argv[at]);
 	pw_explain_take(x, table);
 	pw_explain_judge(x);
-	if (json)
+	if (json) {
 		pw_explain_json(out, x);
-	else
+	} else {
+		if (!output)
+			fputc('\n', out); /* apart from what the program said */
 		pw_explain_text(out, x, all, coloured(out));
+	}
 	if (fflush(out) || ferror(out))
 		pw_say("explain: cannot write %s: %s", output ? output : "to stderr",
 		       strerror(errno));

@@ -29,10 +29,14 @@ struct pw_explained {
 	char name[PW_EXPLAIN_PATH]; /* printable ASCII */
 	const char *kind;	    /* "file", "pipe"... */
 	const char *place;	    /* its file system, or NULL */
-	bool listed;		    /* one that PAGEWELL_FS knows */
+	bool usual;		    /* one that is served if nothing else is said */
+	bool listed;		    /* one that is served by PAGEWELL_FS only */
 	bool hopeless;		    /* one where no knob helps */
 	struct pw_account a;
 };
+
+/* Reads and seeks: fewer are nothing to think about. */
+#define PW_EXPLAIN_FEW 1000u
 
 enum pw_verdict { PW_WORTH_IT, PW_NOT_WORTH_IT, PW_CHANGE, PW_UNKNOWN };
 
@@ -65,9 +69,8 @@ void pw_explain_take(struct pw_explanation *x, struct pw_shm_explain *e);
 /* Sets verdict and advice. */
 void pw_explain_judge(struct pw_explanation *x);
 
-/* A file system's name by its number, or NULL. listed: PAGEWELL_FS knows it; hopeless: there
- * is nothing to be served there, by no knob. */
-const char *pw_place_name(uint32_t magic, bool *listed, bool *hopeless);
+/* Sets what is to be known of its file system, from its number. */
+void pw_explain_place(struct pw_explained *f, uint32_t magic);
 
 /* "271 ms", of ns, maybe less than 0. */
 void pw_put_time(char *to, size_t size, double ns);

@@ -5,8 +5,6 @@
 
 #define MS 1e6 /* less is nothing to change anything for */
 
-#define FEW 1000u
-
 struct wish {
 	enum pw_why why;
 	const char *hint; /* %s: the file with most of them */
@@ -75,6 +73,9 @@ static void put_hint(char *to, size_t size, const struct best *b)
 
 	if (b->wish->why != PW_WHY_FS)
 		snprintf(to, size, b->wish->hint, name);
+	else if (b->file->usual)
+		snprintf(to, size, "serve %s: take -%s out of PAGEWELL_FS", name,
+			 b->file->place);
 	else if (b->file->listed)
 		snprintf(to, size,
 			 "serve %s with --fs=+%s, if what README.md says of it is "
@@ -105,7 +106,7 @@ static void judge_served(struct pw_explanation *x, uint64_t asked)
 	enum pw_why why = main_reason(&x->total);
 
 	x->verdict = PW_NOT_WORTH_IT;
-	if (asked < FEW) {
+	if (asked < PW_EXPLAIN_FEW) {
 		snprintf(x->advice, sizeof(x->advice),
 			 "only %llu reads and seeks: there is nothing to gain",
 			 (unsigned long long)asked);
@@ -138,6 +139,12 @@ void pw_explain_judge(struct pw_explanation *x)
 	char more[32];
 	char time[32];
 
+	if (!x->attached && x->aside) {
+		x->verdict = PW_UNKNOWN;
+		snprintf(x->advice, sizeof(x->advice),
+			 "the library stayed out, because of %s", x->aside_for);
+		return;
+	}
 	if (!x->attached) {
 		x->verdict = PW_UNKNOWN;
 		snprintf(x->advice, sizeof(x->advice),

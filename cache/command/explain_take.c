@@ -92,8 +92,7 @@ static bool take_one(struct pw_explained *to, struct pw_shm_told *t, unsigned at
 	/* Who claimed the record may have been killed before it had written the name. */
 	if (pw_load_acquire(&t->named) && t->path[0]) { /* pairs with the release there */
 		pw_clean(to->name, sizeof(to->name), t->path, sizeof(t->path));
-		to->place = pw_place_name(pw_load_relaxed(&t->magic), &to->listed,
-					  &to->hopeless);
+		pw_explain_place(to, pw_load_relaxed(&t->magic));
 	} else {
 		strcpy(to->name, "(a file whose name is not known)");
 	}
@@ -119,17 +118,20 @@ void pw_explain_take(struct pw_explanation *x, struct pw_shm_explain *e)
 	x->costs.call = pw_load_relaxed(&e->cost_call);
 	x->costs.touch = pw_load_relaxed(&e->cost_touch);
 	x->costs.map = pw_load_relaxed(&e->cost_map);
-	if (!x->costs.call || !x->costs.map) /* nobody came so far as to need them */
-		x->costs = *pw_costs();
 	for (unsigned i = 0; i < PW_EXPLAIN_FILES; i++) {
 		struct pw_explained *to = &x->file[x->files];
 
 		if (!take_one(to, &e->file[i], i))
 			continue;
 		add_all(&x->total, &to->a);
-		finish(&to->a, &x->costs);
 		x->files++;
 	}
+	/* Nobody came so far as to need them; to say what could have been saved, we do. */
+	if ((!x->costs.call || !x->costs.map) &&
+	    x->total.calls[PW_CALL_READ] + x->total.calls[PW_CALL_SEEK] >= PW_EXPLAIN_FEW)
+		x->costs = *pw_costs();
+	for (uint32_t i = 0; i < x->files; i++)
+		finish(&x->file[i].a, &x->costs);
 	finish(&x->total, &x->costs);
 	qsort(x->file, x->files, sizeof(x->file[0]), by_calls);
 }

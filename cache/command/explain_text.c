@@ -137,7 +137,7 @@ void pw_explain_text(FILE *out, const struct pw_explanation *x, bool all, bool c
 	const char *plain = colours ? "\033[0m" : "";
 	uint32_t shown = all || x->files < SHOWN ? x->files : SHOWN;
 
-	fprintf(out, "\n%spagewell explain:%s ", bold, plain);
+	fprintf(out, "%spagewell explain:%s ", bold, plain);
 	if (x->attached || x->aside)
 		print_head(out, x);
 	if (x->files) {
@@ -151,11 +151,14 @@ void pw_explain_text(FILE *out, const struct pw_explanation *x, bool all, bool c
 			fprintf(out, INDENT "  and %u more: --all\n", x->files - shown);
 		fprintf(out, "\n");
 		print_legend(out, x);
-		fprintf(out,
-			"\nTimes are estimates, of %u ns a call and %u ns a mapping on "
-			"this "
-			"machine; what the\ncounting itself cost is not in them.\n",
-			x->costs.call, x->costs.map);
+		if (x->costs.map)
+			fprintf(out,
+				"\nTimes are estimates, of %u ns a call and %u ns a "
+				"mapping on "
+				"this "
+				"machine; what the\ncounting itself cost is not in "
+				"them.\n",
+				x->costs.call, x->costs.map);
 	}
 	fprintf(out, "%s%s:%s %s\n", bold, pw_verdict_name[x->verdict], plain, x->advice);
 }

@@ -86,19 +86,18 @@ const struct pw_reason pw_reason[PW_WHY_COUNT] = {
 			  "of memory."},
 };
 
-#define LISTED 1u
-#define HOPELESS 2u
+enum { NEITHER, USUAL, LISTED, HOPELESS };
 
 static const struct {
 	uint32_t magic;
 	const char *name;
-	unsigned how;
+	int how;
 } places[] = {
-	{EXT4_SUPER_MAGIC, "ext4", LISTED},
-	{BTRFS_SUPER_MAGIC, "btrfs", LISTED},
-	{TMPFS_MAGIC, "tmpfs", LISTED},
-	{SQUASHFS_MAGIC, "squashfs", LISTED},
-	{0xE0F5E1E2, "erofs", LISTED},
+	{EXT4_SUPER_MAGIC, "ext4", USUAL},
+	{BTRFS_SUPER_MAGIC, "btrfs", USUAL},
+	{TMPFS_MAGIC, "tmpfs", USUAL},
+	{SQUASHFS_MAGIC, "squashfs", USUAL},
+	{0xE0F5E1E2, "erofs", USUAL},
 	{0x58465342, "xfs", LISTED},
 	{OVERLAYFS_SUPER_MAGIC, "overlay", LISTED},
 	{0xF2F52010, "f2fs", LISTED},
@@ -112,30 +111,29 @@ static const struct {
 	{SECURITYFS_MAGIC, "securityfs", HOPELESS},
 	{0x62656570, "configfs", HOPELESS},
 	{EFIVARFS_MAGIC, "efivarfs", HOPELESS},
-	{0x65735546, "fuse", 0},
-	{NFS_SUPER_MAGIC, "nfs", 0},
-	{0xFF534D42, "cifs", 0},
-	{0xFE534D42, "smb3", 0},
-	{0x01021997, "9p", 0},
-	{0x00C36400, "ceph", 0},
-	{0x2FC12FC1, "zfs", 0},
-	{0xCA451A4E, "bcachefs", 0},
-	{MSDOS_SUPER_MAGIC, "vfat", 0},
-	{0x2011BAB0, "exfat", 0},
-	{0x7366746e, "ntfs3", 0},
-	{ISOFS_SUPER_MAGIC, "iso9660", 0},
-	{0x858458f6, "ramfs", 0},
+	{0x65735546, "fuse", NEITHER},
+	{NFS_SUPER_MAGIC, "nfs", NEITHER},
+	{0xFF534D42, "cifs", NEITHER},
+	{0xFE534D42, "smb3", NEITHER},
+	{0x01021997, "9p", NEITHER},
+	{0x00C36400, "ceph", NEITHER},
+	{0x2FC12FC1, "zfs", NEITHER},
+	{0xCA451A4E, "bcachefs", NEITHER},
+	{MSDOS_SUPER_MAGIC, "vfat", NEITHER},
+	{0x2011BAB0, "exfat", NEITHER},
+	{0x7366746e, "ntfs3", NEITHER},
+	{ISOFS_SUPER_MAGIC, "iso9660", NEITHER},
+	{0x858458f6, "ramfs", NEITHER},
 };
 
-const char *pw_place_name(uint32_t magic, bool *listed, bool *hopeless)
+void pw_explain_place(struct pw_explained *f, uint32_t magic)
 {
-	*listed = *hopeless = false;
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		if (places[i].magic != magic)
 			continue;
-		*listed = places[i].how & LISTED;
-		*hopeless = places[i].how & HOPELESS;
-		return places[i].name;
+		f->place = places[i].name;
+		f->usual = places[i].how == USUAL;
+		f->listed = places[i].how == LISTED;
+		f->hopeless = places[i].how == HOPELESS;
 	}
-	return NULL;
 }
