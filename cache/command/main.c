@@ -3,12 +3,14 @@
 #include <string.h>
 
 #include "cache/command/check.h"
+#include "cache/command/drop.h"
 #include "cache/command/explain.h"
 #include "cache/command/ls.h"
 #include "cache/command/options.h"
 #include "cache/command/run.h"
 #include "cache/command/say.h"
 #include "cache/command/stat.h"
+#include "cache/command/warm.h"
 
 enum { USAGE = 2 };
 
@@ -24,6 +26,8 @@ static const struct {
 	 "runs a program, and says what became of its reads and seeks"},
 	{"stat", pw_stat, "shows what the processes that do so have mapped and counted"},
 	{"ls", pw_ls, "lists the files that processes have windows of"},
+	{"drop", pw_drop, "has words and windows forgotten, of files or all"},
+	{"warm", pw_warm, "brings files into memory"},
 	{"check", pw_check, "looks for what can't be in the segment, and repairs it"},
 };
 

@@ -43,12 +43,12 @@ static void lost(int sig)
 
 void pw_shared_guard(void)
 {
+	pw_note = note;
 	signal(SIGBUS, lost);
 }
 
 int pw_shared_open(const char *path, enum pw_shared_use use, struct pw_segment *out)
 {
-	pw_note = note;
 	pw_shared_guard();
 	return use == PW_SHARED_CHANGE ? pw_segment_join(path, out)
 				       : pw_segment_inspect(path, out);

@@ -16,7 +16,7 @@ enum pw_shared_use { PW_SHARED_LOOK, PW_SHARED_CHANGE };
  */
 int pw_shared_open(const char *path, enum pw_shared_use use, struct pw_segment *out);
 
-/* That, for who maps it himself. */
+/* That, and that the engine's reasons are said, for who does not open it here. */
 void pw_shared_guard(void);
 
 /* The same where the subcommand can't do without: the absence is said, too. */
