@@ -33,6 +33,7 @@ static const char usage[] =
 	"  --lib PATH       the library (default: $PAGEWELL_LIB)\n"
 	"  --plain          no library: is a run the same every time?\n"
 	"  --jobs N         so many workers (default 2)\n"
+	"  --streams        programs about streams\n"
 	"  --steps N        about so many steps a program (default: 25 to 100)\n"
 	"  --shrink N       shorten at most N failing programs (default 5)\n"
 	"  --shrink-time S  seconds for each of them (default 30)\n"
@@ -42,7 +43,7 @@ static const char usage[] =
 
 struct options {
 	const char *lib;
-	bool plain, trace;
+	bool plain, trace, streams;
 	int jobs, steps, shrink, shrink_time;
 	int fuzz, stride, show, until;
 	long from, to;
@@ -178,7 +179,7 @@ static void work(const struct options *o)
 		if (o->fuzz ? time(NULL) >= end : seed > o->to)
 			break;
 		snprintf(name, sizeof(name), "seed %ld", seed);
-		pw_generate(&p, seed, o->steps);
+		pw_generate(&p, seed, o->steps, o->streams);
 		try_program(&driver, o, name, &p);
 	}
 	close_driver();
@@ -267,11 +268,11 @@ static int run_files(const struct options *o, char **names)
 	return bad;
 }
 
-static int show(int seed, int steps)
+static int show(const struct options *o)
 {
 	static struct pw_prog p;
 
-	pw_generate(&p, seed, steps);
+	pw_generate(&p, o->show, o->steps, o->streams);
 	pw_prog_print(stdout, &p);
 	return 0;
 }
@@ -309,6 +310,7 @@ static const struct option long_options[] = {
 	{"shrink", 1, NULL, NUMBER(shrink)},
 	{"shrink-time", 1, NULL, NUMBER(shrink_time)},
 	{"trace", 0, NULL, 't'},
+	{"streams", 0, NULL, 'm'},
 	{NULL, 0, NULL, 0},
 };
 
@@ -333,6 +335,9 @@ static bool parse(struct options *o, int argc, char **argv)
 			break;
 		case 'n':
 			o->plain = true;
+			break;
+		case 'm':
+			o->streams = true;
 			break;
 		case 't':
 			o->trace = true;
@@ -369,7 +374,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (o.show >= 0)
-		return show(o.show, o.steps);
+		return show(&o);
 	if (!o.plain && (!o.lib || *o.lib != '/' || access(o.lib, R_OK))) {
 		fprintf(stderr, "diff: no library at %s\n", o.lib ? o.lib : "(unset)");
 		return 2;

@@ -1,12 +1,12 @@
 #!/bin/sh
 # The differential tester on programs that are the same every time: those written down in
-# cases/, those of a thousand seeds, and signals at every Nth instruction of some calls.
-# SEEDS=FROM-TO runs other seeds, STRIDE=1 interrupts everywhere (which takes minutes).
+# cases/, those of a thousand seeds and of some more about streams, and signals at every Nth
+# instruction of some calls. SEEDS=FROM-TO and STREAM_SEEDS=FROM-TO run other seeds, STRIDE=1
+# interrupts everywhere (which takes minutes).
 set -eu
 cd "$(dirname "$0")"
 
 diff=${PAGEWELL_TESTS:?}/diff/diff
-seeds=${SEEDS:-1-1000}
 segment=${PAGEWELL_SEGMENT:-/dev/shm/pagewell-test-$$}
 export PAGEWELL_SEGMENT="$segment"
 work=$(mktemp -d "${TMPDIR:-/tmp}/pagewell-test.XXXXXX")
@@ -40,19 +40,26 @@ else
 	status=1
 fi
 
-if "$diff" --jobs 2 --shrink 3 --shrink-time 20 --seeds "$seeds" >"$work/out"; then
-	echo "ok seeds $seeds: $(cat "$work/out")"
-else
-	echo "not ok seeds $seeds - $(cat "$work/out"): stderr has the shortened programs"
-	status=1
-fi
+# seeds NAME FROM-TO OPTION...
+seeds() {
+	name="$1 $2" range=$2
+	shift 2
+	if "$diff" --jobs 2 --shrink 3 --shrink-time 20 "$@" --seeds "$range" >"$work/out"; then
+		echo "ok $name: $(cat "$work/out")"
+	else
+		echo "not ok $name - $(cat "$work/out"): stderr has the shortened programs"
+		status=1
+	fi
+	# Two runs that are alike because the library stood aside prove nothing.
+	hits=$(number hits) seeks=$(number seeks)
+	if [ "${hits:-0}" -gt 10000 ] && [ "${seeks:-0}" -gt 1000 ]; then
+		echo "ok $name: $hits hits, $seeks seeks"
+	else
+		echo "not ok $name - served only ${hits:-0} hits and ${seeks:-0} seeks"
+		status=1
+	fi
+}
 
-# Two runs that are alike because the library stood aside prove nothing.
-hits=$(number hits) seeks=$(number seeks)
-if [ "${hits:-0}" -gt 10000 ] && [ "${seeks:-0}" -gt 1000 ]; then
-	echo "ok served: $hits hits, $seeks seeks"
-else
-	echo "not ok served - only ${hits:-0} hits and ${seeks:-0} seeks in all these programs"
-	status=1
-fi
+seeds seeds "${SEEDS:-1-1000}"
+seeds 'streams, seeds' "${STREAM_SEEDS:-1-250}" --streams
 exit $status

@@ -37,6 +37,27 @@ static const int dwell[][4] = {
 	{PW_G_LIMIT, PW_G_OPEN, PW_G_CLOSE, PW_G_SIGNAL},
 };
 
+/* In programs about streams, beside the streams. */
+static const int stream_usual[PW_GROUPS] = {
+	[PW_G_OPEN] = 4,   [PW_G_CLOSE] = 3,   [PW_G_READ] = 8,	  [PW_G_SEEK] = 8,
+	[PW_G_WRITE] = 4,  [PW_G_DUP] = 5,     [PW_G_FCNTL] = 2,  [PW_G_SIZE] = 3,
+	[PW_G_COPY] = 2,   [PW_G_OTHER] = 4,   [PW_G_SOCK] = 1,	  [PW_G_PROC] = 3,
+	[PW_G_STDIO] = 40, [PW_G_STREAM] = 50, [PW_G_THREAD] = 1,
+};
+
+static void choose_stream_weights(struct gen *g)
+{
+	static const int dwells[] = {PW_G_PROC,	  PW_G_DUP,    PW_G_OTHER, PW_G_THREAD,
+				     PW_G_SIGNAL, PW_G_STREAM, PW_G_CLOSE};
+	int kind = rnd(g, 12);
+
+	for (int i = 0; i < PW_GROUPS; i++)
+		g->weight[i] = 10 * stream_usual[i];
+	if (kind < (int)(sizeof(dwells) / sizeof(dwells[0])))
+		g->weight[dwells[kind]] += 100;
+	g->spawns = g->weight[PW_G_PROC] > 100 ? 8 : 3;
+}
+
 static void choose_weights(struct gen *g)
 {
 	int kind = rnd(g, 14);
@@ -67,7 +88,13 @@ static int op_weight(const struct gen *g, int op)
 	case PW_OP_FFLUSHALL:
 	case PW_OP_SHM:
 	case PW_OP_BRK:
+	case PW_OP_FTHREADS:
+	case PW_OP_LOCALE:
+	case PW_OP_POPENS:
 		w /= 3;
+		break;
+	case PW_OP_FCLOSEALL:
+		w /= 10;
 		break;
 	case PW_OP_RAISE:
 	case PW_OP_READ:
@@ -140,7 +167,7 @@ static void choose_actor(struct gen *g)
 	g->self = a;
 }
 
-void pw_generate(struct pw_prog *p, uint64_t seed, int steps)
+void pw_generate(struct pw_prog *p, uint64_t seed, int steps, bool streams)
 {
 	static struct gen state;
 	struct gen *g = &state;
@@ -148,10 +175,14 @@ void pw_generate(struct pw_prog *p, uint64_t seed, int steps)
 	memset(p, 0, sizeof(*p));
 	memset(g, 0, sizeof(*g));
 	g->p = p;
+	g->streams = streams;
 	g->rnd = seed * 0x2545f4914f6cdd1dull + 1;
 	g->actor[0].used = g->actor[0].alive = g->actor[0].leader = true;
 	choose_files(g);
-	choose_weights(g);
+	if (streams)
+		choose_stream_weights(g);
+	else
+		choose_weights(g);
 	if (!steps)
 		steps = 25 + rnd(g, 75);
 	for (int opens = 1 + rnd(g, 3); opens; opens--)
@@ -162,6 +193,8 @@ void pw_generate(struct pw_prog *p, uint64_t seed, int steps)
 			pw_gen_burst(g);
 		else if (chance(g, 12))
 			pw_gen_probe(g);
+		else if (streams && chance(g, 10) && !g->stay)
+			pw_gen_stream_idiom(g);
 		else if (chance(g, 6) && !g->stay)
 			pw_gen_idiom(g);
 		else

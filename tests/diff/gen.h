@@ -4,7 +4,7 @@
 
 #include "prog.h"
 
-/* About so many steps; 0: as many as the seed says. */
-void pw_generate(struct pw_prog *p, uint64_t seed, int steps);
+/* About so many steps; 0: as many as the seed says. streams: it dwells on streams. */
+void pw_generate(struct pw_prog *p, uint64_t seed, int steps, bool streams);
 
 #endif

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void step(struct gen *g, int op, int count, const int64_t *args)
+void pw_gen_step(struct gen *g, int op, int count, const int64_t *args)
 {
 	struct pw_step *s = pw_gen_begin(g, op);
 
@@ -21,15 +21,7 @@ static void step(struct gen *g, int op, int count, const int64_t *args)
 	pw_gen_end(g);
 }
 
-/* A step with these arguments, by any of its names. */
-#define STEP(g, op, ...)                                                            \
-	({                                                                          \
-		const int64_t pw_args[] = {__VA_ARGS__};                            \
-		step(g, PW_OP_##op, sizeof(pw_args) / sizeof(pw_args[0]), pw_args); \
-	})
-
-/* Opens some regular file and says into which slot. */
-static int open_some(struct gen *g, int file, int64_t flags)
+int pw_gen_open_some(struct gen *g, int file, int64_t flags)
 {
 	struct pw_step *s = pw_gen_begin(g, PW_OP_OPEN);
 	int slot = s->arg[0];
@@ -40,7 +32,7 @@ static int open_some(struct gen *g, int file, int64_t flags)
 	return slot;
 }
 
-static void burst_on(struct gen *g, int64_t fd)
+void pw_gen_burst_on(struct gen *g, int64_t fd)
 {
 	struct pw_step *s = pw_gen_begin(g, PW_OP_BURST);
 
@@ -57,13 +49,13 @@ void pw_gen_burst(struct gen *g)
 	int slot = pw_pick_slot(g, READS);
 
 	if (slot < 0 || chance(g, 15))
-		slot = open_some(g, pw_pick_regular(g),
-				 PICK(g, O_RDONLY, O_RDONLY, O_RDWR, O_RDWR | O_CREAT,
-				      O_RDONLY | O_CLOEXEC));
-	burst_on(g, PW_SLOT(slot));
+		slot = pw_gen_open_some(g, pw_pick_regular(g),
+					PICK(g, O_RDONLY, O_RDONLY, O_RDWR,
+					     O_RDWR | O_CREAT, O_RDONLY | O_CLOEXEC));
+	pw_gen_burst_on(g, PW_SLOT(slot));
 }
 
-static void look(struct gen *g, int64_t fd)
+void pw_gen_look(struct gen *g, int64_t fd)
 {
 	if (chance(g, 60))
 		STEP(g, LSEEK, fd, 0, SEEK_CUR);
@@ -79,15 +71,15 @@ void pw_gen_probe(struct gen *g)
 	int slot = chance(g, 70) ? g->hot : pw_pick_slot(g, READS);
 
 	if (slot >= 0)
-		look(g, PW_SLOT(slot));
+		pw_gen_look(g, PW_SLOT(slot));
 }
 
 /* A file that has been read so much that it is served. */
 static int served(struct gen *g, int64_t flags)
 {
-	int slot = open_some(g, pw_pick_regular(g), flags);
+	int slot = pw_gen_open_some(g, pw_pick_regular(g), flags);
 
-	burst_on(g, PW_SLOT(slot));
+	pw_gen_burst_on(g, PW_SLOT(slot));
 	return slot;
 }
 
@@ -100,15 +92,15 @@ static int64_t lock_cur(struct gen *g)
 static void idiom_gone(struct gen *g)
 {
 	int file = pw_pick_regular(g);
-	int a = open_some(g, file, O_RDWR);
+	int a = pw_gen_open_some(g, file, O_RDWR);
 
-	burst_on(g, PW_SLOT(a));
+	pw_gen_burst_on(g, PW_SLOT(a));
 	if (chance(g, 70))
 		STEP(g, FLOCK, PW_SLOT(a), LOCK_EX);
 	if (chance(g, 30))
 		STEP(g, READ, PW_SLOT(a), PW_BUF(PW_AREA_B, 0), 10);
 	STEP(g, CLOSE, PW_SLOT(a));
-	a = open_some(g, file, O_RDWR);
+	a = pw_gen_open_some(g, file, O_RDWR);
 	STEP(g, FLOCK, PW_SLOT(a), LOCK_EX);
 	STEP(g, LEASE, PW_SLOT(a), 1);
 	STEP(g, FLOCK, PW_SLOT(a), LOCK_UN);
@@ -128,12 +120,12 @@ static void idiom_reuse(struct gen *g)
 		STEP(g, CLOSEFROM, PW_SLOT(a));
 		break;
 	case 2:
-		b = open_some(g, pw_pick_regular(g), O_RDONLY);
+		b = pw_gen_open_some(g, pw_pick_regular(g), O_RDONLY);
 		t = (a + 5) % PW_SLOTS;
 		if (chance(g, 50))
 			STEP(g, DUP, t, PW_SLOT(a));
 		STEP(g, DUP2, a, PW_SLOT(b), PW_SLOT(a));
-		look(g, PW_SLOT(t));
+		pw_gen_look(g, PW_SLOT(t));
 		break;
 	case 3:
 		t = rnd(g, PW_STREAMS);
@@ -149,20 +141,20 @@ static void idiom_reuse(struct gen *g)
 		STEP(g, CLOSE, PW_SLOT(a));
 		break;
 	}
-	look(g, PW_SLOT(a));
-	b = open_some(g, pw_pick_regular(g), O_RDONLY);
-	look(g, PW_SLOT(b));
-	look(g, PW_SLOT(a));
+	pw_gen_look(g, PW_SLOT(a));
+	b = pw_gen_open_some(g, pw_pick_regular(g), O_RDONLY);
+	pw_gen_look(g, PW_SLOT(b));
+	pw_gen_look(g, PW_SLOT(a));
 }
 
 /* The file changes under a reader who knows its size. */
 static void idiom_changes(struct gen *g)
 {
-	int file = pw_pick_regular(g), a = open_some(g, file, O_RDWR);
+	int file = pw_pick_regular(g), a = pw_gen_open_some(g, file, O_RDWR);
 	int64_t size = g->p->file[file].there ? g->p->file[file].size : 100;
 	int64_t cut = rnd(g, size + 1);
 
-	burst_on(g, PW_SLOT(a));
+	pw_gen_burst_on(g, PW_SLOT(a));
 	for (int i = 0; i < 3; i++) {
 		switch (rnd(g, 5)) {
 		case 0:
@@ -197,7 +189,7 @@ static void idiom_fork(struct gen *g)
 	STEP(g, FORK, child);
 	for (int i = 0; i < 5; i++) {
 		g->self = chance(g, 50) ? child : self;
-		look(g, PW_SLOT(a));
+		pw_gen_look(g, PW_SLOT(a));
 		if (chance(g, 20))
 			STEP(g, LSEEK, PW_SLOT(a), (int64_t)rnd(g, 100), SEEK_SET);
 	}
@@ -215,9 +207,9 @@ static void idiom_threads(struct gen *g)
 	STEP(g, THREAD, other, (int64_t)rnd(g, 2));
 	for (int i = 0; i < 6; i++) {
 		g->self = chance(g, 50) ? other : self;
-		look(g, PW_SLOT(a));
+		pw_gen_look(g, PW_SLOT(a));
 		if (chance(g, 15))
-			burst_on(g, PW_SLOT(a));
+			pw_gen_burst_on(g, PW_SLOT(a));
 	}
 	g->self = self;
 }
@@ -254,7 +246,7 @@ static void idiom_buffer(struct gen *g)
 	}
 	STEP(g, READ, PW_SLOT(a), buf, size);
 	STEP(g, PREAD, PW_SLOT(a), buf, size, 5);
-	look(g, PW_SLOT(a));
+	pw_gen_look(g, PW_SLOT(a));
 }
 
 /* As shells redirect and daemons let go. */
@@ -266,13 +258,13 @@ static void idiom_standard(struct gen *g)
 	if (chance(g, 70))
 		STEP(g, CLOSE, PW_SLOT(a));
 	if (chance(g, 60))
-		burst_on(g, PW_NUMBER(fd));
+		pw_gen_burst_on(g, PW_NUMBER(fd));
 	if (chance(g, 50))
 		STEP(g, SYSTEM, PW_NUMBER(fd), (int64_t)rnd(g, 6), (int64_t)rnd(g, 100));
 	else if (fd == 0)
 		STEP(g, FGETC, PW_STDIN);
 	STEP(g, LSEEK, PW_NUMBER(fd), 0, SEEK_CUR);
-	look(g, PW_NUMBER(fd));
+	pw_gen_look(g, PW_NUMBER(fd));
 }
 
 /* A stream and the number under it, used by turns. */
@@ -298,7 +290,7 @@ static void idiom_stream(struct gen *g)
 				STEP(g, FFLUSH, t);
 			break;
 		case 0:
-			burst_on(g, PW_SLOT(slot));
+			pw_gen_burst_on(g, PW_SLOT(slot));
 			break;
 		case 1:
 			STEP(g, FFLUSH, t);
@@ -307,7 +299,7 @@ static void idiom_stream(struct gen *g)
 			STEP(g, FSEEK, t, (int64_t)rnd(g, 9000), SEEK_SET);
 			break;
 		case 3:
-			look(g, PW_SLOT(slot));
+			pw_gen_look(g, PW_SLOT(slot));
 			break;
 		case 4:
 			STEP(g, FTELL, t);
@@ -318,7 +310,7 @@ static void idiom_stream(struct gen *g)
 		}
 	if (chance(g, 60)) {
 		STEP(g, FCLOSE, t);
-		look(g, PW_SLOT(slot));
+		pw_gen_look(g, PW_SLOT(slot));
 	}
 }
 
@@ -330,10 +322,10 @@ static void idiom_rights(struct gen *g)
 
 	STEP(g, SOCKPAIR, x, y);
 	STEP(g, SENDFD, PW_SLOT(x), PW_SLOT(a));
-	look(g, PW_SLOT(a));
+	pw_gen_look(g, PW_SLOT(a));
 	STEP(g, RECVFD, b, PW_SLOT(y));
-	look(g, PW_SLOT(b));
-	look(g, PW_SLOT(a));
+	pw_gen_look(g, PW_SLOT(b));
+	pw_gen_look(g, PW_SLOT(a));
 }
 
 /* Reads between writes at the end. */
@@ -345,7 +337,7 @@ static void idiom_append(struct gen *g)
 		STEP(g, SETFL, PW_SLOT(a), O_APPEND);
 	for (int i = 0; i < 3; i++) {
 		STEP(g, WRITE, PW_SLOT(a), 1 + (int64_t)rnd(g, 100), (int64_t)rnd(g, 50));
-		look(g, PW_SLOT(a));
+		pw_gen_look(g, PW_SLOT(a));
 		if (chance(g, 30))
 			STEP(g, SETFL, PW_SLOT(a), PICK(g, 0, O_APPEND));
 	}
@@ -354,7 +346,7 @@ static void idiom_append(struct gen *g)
 /* Calls that use the kernel's own position. */
 static void idiom_position(struct gen *g)
 {
-	int a = served(g, O_RDWR), b = open_some(g, pw_pick_regular(g), O_RDWR);
+	int a = served(g, O_RDWR), b = pw_gen_open_some(g, pw_pick_regular(g), O_RDWR);
 	int64_t fa = PW_SLOT(a), fb = PW_SLOT(b);
 
 	for (int i = 0; i < 3; i++) {
@@ -394,12 +386,12 @@ static void idiom_position(struct gen *g)
 			     2, -1, 0);
 			break;
 		}
-		look(g, fa);
+		pw_gen_look(g, fa);
 		/* One that goes back and forth is left to the kernel for longer each time. */
 		if (chance(g, 60))
 			fa = PW_SLOT(served(g, O_RDWR));
 		else
-			burst_on(g, fa);
+			pw_gen_burst_on(g, fa);
 	}
 }
 
@@ -413,9 +405,9 @@ static void idiom_child(struct gen *g)
 	a = served(g, PICK(g, O_RDONLY, O_RDONLY, O_RDONLY | O_CLOEXEC));
 	pw_gen_make(g, PICK(g, PW_OP_VFORK, PW_OP_SPAWN, PW_OP_SYSTEM, PW_OP_POPEN,
 			    PW_OP_WORDEXP, PW_OP_EXECFAIL, PW_OP_CLONE, PW_OP_EXEC));
-	look(g, PW_SLOT(a));
-	burst_on(g, PW_SLOT(a));
-	look(g, PW_SLOT(a));
+	pw_gen_look(g, PW_SLOT(a));
+	pw_gen_burst_on(g, PW_SLOT(a));
+	pw_gen_look(g, PW_SLOT(a));
 }
 
 /* A handler that takes away what the interrupted program was reading. */
@@ -424,16 +416,16 @@ static void idiom_handler(struct gen *g)
 	int a = served(g, O_RDONLY);
 
 	STEP(g, RAISE, 3, (int64_t)rnd(g, 64));
-	look(g, PW_SLOT(a));
+	pw_gen_look(g, PW_SLOT(a));
 	if (chance(g, 50)) {
 		STEP(g, CLOSE, PW_SLOT(a));
-		open_some(g, pw_pick_regular(g), O_RDONLY);
+		pw_gen_open_some(g, pw_pick_regular(g), O_RDONLY);
 	} else {
-		burst_on(g, PW_SLOT(a));
+		pw_gen_burst_on(g, PW_SLOT(a));
 	}
 	while (g->stay > 0)
-		look(g, PW_SLOT(a));
-	look(g, PW_SLOT(a));
+		pw_gen_look(g, PW_SLOT(a));
+	pw_gen_look(g, PW_SLOT(a));
 }
 
 /* What a handler may do to the descriptor whose call it has interrupted. */
@@ -446,7 +438,7 @@ static void disturb(struct gen *g, int64_t fd)
 		STEP(g, CLOSE, fd);
 		break;
 	case 1:
-		open_some(g, pw_pick_regular(g), O_RDONLY);
+		pw_gen_open_some(g, pw_pick_regular(g), O_RDONLY);
 		break;
 	case 2:
 		other = pw_pick_slot(g, READS);
@@ -517,9 +509,9 @@ static void idiom_interrupt(struct gen *g)
 		disturb(g, fd);
 	for (; g->stay > 0; g->stay--)
 		;
-	look(g, fd);
-	burst_on(g, fd);
-	look(g, fd);
+	pw_gen_look(g, fd);
+	pw_gen_burst_on(g, fd);
+	pw_gen_look(g, fd);
 }
 
 void pw_gen_idiom(struct gen *g)

@@ -15,9 +15,13 @@ struct slot {
 	bool rd, wr;
 };
 
+/* What a stream has been used in so far. */
+enum way { UNUSED, BYTES, WIDE };
+
 struct proc {
 	struct slot slot[PW_SLOTS];
 	bool stream[PW_STREAMS];
+	enum way way[PW_STREAMS];
 	bool mapped; /* a file is mapped at PW_F_BASE */
 };
 
@@ -29,6 +33,7 @@ struct gen {
 		bool used, alive, leader;
 		int proc;
 	} actor[PW_MAX_ACTORS];
+	bool streams; /* it dwells on streams */
 	int self;
 	int stay;	  /* so many steps more by the same actor: a handler's */
 	int hot;	  /* the slot last burst on */
@@ -72,6 +77,8 @@ int64_t pw_pick_fd(struct gen *g, enum want want);
 int pw_pick_regular(struct gen *g);
 /* A place in the file that the slot was opened on, or near its end, or odd. */
 int64_t pw_pick_offset(struct gen *g, int slot);
+/* Ops that make a stream of their first argument. */
+bool pw_makes_stream(int op);
 /* An actor of some sort, or 0. */
 int pw_pick_actor(struct gen *g, bool used, bool alive);
 int64_t pw_pick_arg(struct gen *g, int op, char letter);
@@ -88,9 +95,30 @@ void pw_gen_end(struct gen *g);
 
 /* gen_idiom.c */
 
+/* A step with these arguments, by any of its names. */
+#define STEP(g, op, ...)                                                         \
+	({                                                                       \
+		const int64_t pw_args[] = {__VA_ARGS__};                         \
+		pw_gen_step(g, PW_OP_##op, sizeof(pw_args) / sizeof(pw_args[0]), \
+			    pw_args);                                            \
+	})
+void pw_gen_step(struct gen *g, int op, int count, const int64_t *args);
+
+/* Opens some regular file and says into which slot. */
+int pw_gen_open_some(struct gen *g, int file, int64_t flags);
+/* A burst on this descriptor. */
+void pw_gen_burst_on(struct gen *g, int64_t fd);
+/* Where does it stand, and what is there? */
+void pw_gen_look(struct gen *g, int64_t fd);
+
 void pw_gen_burst(struct gen *g);
 void pw_gen_probe(struct gen *g);
 /* Some steps in a row that are known to be a hazard. */
 void pw_gen_idiom(struct gen *g);
+
+/* gen_stream.c */
+
+/* The same of streams. */
+void pw_gen_stream_idiom(struct gen *g);
 
 #endif

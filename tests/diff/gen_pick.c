@@ -217,6 +217,21 @@ static int64_t pick_stream(struct gen *g)
 	return rnd(g, PW_STREAMS + 3);
 }
 
+bool pw_makes_stream(int op)
+{
+	switch (op) {
+	case PW_OP_FOPEN:
+	case PW_OP_FDOPEN:
+	case PW_OP_TMPFILE:
+	case PW_OP_FMEMOPEN:
+	case PW_OP_MEMSTREAM:
+	case PW_OP_COOKIE:
+	case PW_OP_POPENS:
+		return true;
+	}
+	return false;
+}
+
 static int64_t pick_free_stream(struct gen *g)
 {
 	int start = rnd(g, PW_STREAMS);
@@ -302,11 +317,13 @@ int64_t pw_pick_arg(struct gen *g, int op, char letter)
 			    FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE,
 			    FALLOC_FL_COLLAPSE_RANGE, FALLOC_FL_INSERT_RANGE);
 	case 't':
-		return op == PW_OP_FOPEN || op == PW_OP_FDOPEN ? pick_free_stream(g)
-							       : pick_stream(g);
+		return pw_makes_stream(op) ? pick_free_stream(g) : pick_stream(g);
 	case 'M':
-		return chance(g, 60) ? (int64_t)rnd(g, 2)
-				     : (int64_t)rnd(g, pw_open_modes_known());
+		if (chance(g, 60))
+			return rnd(g, 2);
+		/* glibc may never end where a stream that was wide is opened anew as such. */
+		return rnd(g, g->streams && op == PW_OP_FOPEN ? pw_open_modes_known()
+							      : PW_BYTE_MODES);
 	case 'L':
 		return PICK(g, F_TLOCK, F_TLOCK, F_TEST, F_ULOCK, 9);
 	case 'K':

@@ -39,12 +39,61 @@ static int slot_of(int64_t arg)
 	return PW_IS_SLOT(arg) ? PW_VALUE(arg) : -1;
 }
 
+/* Is it about bytes, about wide characters, or about neither? */
+static enum way way_of(int op)
+{
+	switch (op) {
+	case PW_OP_FREAD:
+	case PW_OP_FGETS:
+	case PW_OP_FGETC:
+	case PW_OP_UNGETC:
+	case PW_OP_GETLINE:
+	case PW_OP_FSCANF:
+	case PW_OP_FWRITE:
+	case PW_OP_FPRINTF:
+	case PW_OP_FPOS:
+	case PW_OP_UNGETS:
+	case PW_OP_FITEMS:
+	case PW_OP_FPUTC:
+	case PW_OP_FPURGE:
+	case PW_OP_FTHREADS:
+		return BYTES;
+	case PW_OP_FGETWC:
+	case PW_OP_FGETWS:
+	case PW_OP_UNGETWC:
+	case PW_OP_FPUTWC:
+	case PW_OP_FPUTWS:
+	case PW_OP_FWSCANF:
+		return WIDE;
+	}
+	return UNUSED;
+}
+
+/* Finds a stream that is used in this way, or in none so far. */
+static bool find_way(struct gen *g, int64_t *stream, enum way want)
+{
+	const struct proc *p = mine(g);
+
+	for (int i = 0; i < PW_STREAMS; i++) {
+		int t = (int)((*stream + i) % PW_STREAMS);
+
+		if (p->stream[t] && (p->way[t] == want || p->way[t] == UNUSED)) {
+			*stream = t;
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Arguments that hang together. False: nothing sensible, leave the step out. */
 static bool adjust(struct gen *g, struct pw_step *s)
 {
 	int64_t *a = s->arg;
 	int slot;
 
+	if (g->streams && way_of(s->op) && a[0] < PW_STREAMS &&
+	    !find_way(g, &a[0], way_of(s->op)))
+		return false;
 	switch (s->op) {
 	case PW_OP_LSEEK:
 		slot = slot_of(a[0]);
@@ -228,7 +277,13 @@ static bool adjust(struct gen *g, struct pw_step *s)
 		return !g->stay && (g->actor[g->self].proc || chance(g, 20));
 	case PW_OP_FDOPEN:
 	case PW_OP_FOPEN:
+	case PW_OP_TMPFILE:
+	case PW_OP_FMEMOPEN:
+	case PW_OP_MEMSTREAM:
+	case PW_OP_COOKIE:
 		return !mine(g)->stream[a[0]];
+	case PW_OP_POPENS:
+		return !mine(g)->stream[a[0]] && a[1] != PW_FIFO;
 	case PW_OP_FCLOSE:
 		return a[0] < PW_STREAMS || chance(g, 20);
 	case PW_OP_FREOPEN:
@@ -248,6 +303,17 @@ static bool adjust(struct gen *g, struct pw_step *s)
 		return true;
 	case PW_OP_SETVBUF:
 		a[2] = PICK(g, 0, 1, 100, 4096);
+		return true;
+	case PW_OP_SETBUF:
+		a[2] = PICK(g, 0, 1, 2, 3, 7, 100, 511, 512, 4095, 4096, 4097, 8192,
+			    65536);
+		return true;
+	case PW_OP_UNGETS:
+		a[1] = 1 + rnd(g, 20);
+		return true;
+	case PW_OP_FBURST:
+		a[2] = 85 + rnd(g, 90);
+		a[3] = chance(g, 70) ? 1 + rnd(g, 200) : 1 + rnd(g, 4096);
 		return true;
 	case PW_OP_RAISE:
 		a[0] = 1 + rnd(g, 5);
@@ -269,6 +335,8 @@ static void account(struct gen *g, const struct pw_step *s)
 	struct slot *to = &p->slot[a[0] & (PW_SLOTS - 1)], *from;
 	int slot, acc;
 
+	if (way_of(s->op) && a[0] < PW_STREAMS)
+		p->way[a[0]] = way_of(s->op);
 	switch (s->op) {
 	case PW_OP_OPEN:
 	case PW_OP_OPEN2:
@@ -339,7 +407,26 @@ static void account(struct gen *g, const struct pw_step *s)
 		break;
 	case PW_OP_FOPEN:
 	case PW_OP_FDOPEN:
+	case PW_OP_TMPFILE:
+	case PW_OP_FMEMOPEN:
+	case PW_OP_MEMSTREAM:
+	case PW_OP_COOKIE:
+	case PW_OP_POPENS:
 		p->stream[a[0]] = true;
+		p->way[a[0]] =
+			s->op == PW_OP_FOPEN && a[2] >= PW_BYTE_MODES ? WIDE : UNUSED;
+		break;
+	case PW_OP_FREOPEN:
+	case PW_OP_FREOPENNULL:
+		if (a[0] < PW_STREAMS)
+			p->way[a[0]] = UNUSED;
+		break;
+	case PW_OP_FWIDE:
+		if (a[0] < PW_STREAMS && p->way[a[0]] == UNUSED && a[1])
+			p->way[a[0]] = a[1] > 0 ? WIDE : BYTES;
+		break;
+	case PW_OP_FCLOSEALL:
+		memset(p->stream, 0, sizeof(p->stream));
 		break;
 	case PW_OP_FCLOSE:
 		if (a[0] < PW_STREAMS)
@@ -368,6 +455,7 @@ static bool costs_process(int op)
 	case PW_OP_SPAWN:
 	case PW_OP_SYSTEM:
 	case PW_OP_POPEN:
+	case PW_OP_POPENS:
 	case PW_OP_WORDEXP:
 	case PW_OP_EXEC:
 	case PW_OP_CLONE:
@@ -403,7 +491,7 @@ static bool lacks_file(struct gen *g, int op)
 
 static bool lacks_stream(struct gen *g, int op)
 {
-	if (!strchr(pw_op_spec(op), 't') || op == PW_OP_FOPEN || op == PW_OP_FDOPEN)
+	if (!strchr(pw_op_spec(op), 't') || pw_makes_stream(op))
 		return false;
 	for (int i = 0; i < PW_STREAMS; i++)
 		if (mine(g)->stream[i])

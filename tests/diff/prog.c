@@ -64,7 +64,25 @@ const char *const pw_file_names[] = {
 };
 
 const char *const pw_open_modes[] = {
-	"r", "r+", "w", "w+", "a", "a+", "re", "r+e", "wx", "rm", "bad",
+	"r",
+	"r+",
+	"w",
+	"w+",
+	"a",
+	"a+",
+	"re",
+	"r+e",
+	"wx",
+	"rm",
+	"bad",
+	"r,ccs=UTF-8",
+	"r+,ccs=UTF-8",
+	"w+,ccs=UTF-8",
+	"a+,ccs=UTF-8",
+	"r,ccs=ISO-8859-1",
+	"r+,ccs=ISO-8859-1",
+	"rc,ccs=UTF-8",
+	"r,ccs=NONE",
 };
 
 static const struct symbol open_flags[] = {

@@ -37,6 +37,7 @@ enum pw_group {
 	PW_G_PROC,
 	PW_G_THREAD,
 	PW_G_STDIO,
+	PW_G_STREAM,
 	PW_G_SIGNAL,
 	PW_G_LIMIT,
 	PW_GROUPS
@@ -151,6 +152,8 @@ extern const char *const pw_open_modes[];
 extern const int64_t pw_lock_cmds[];
 int pw_files_known(void);
 int pw_open_modes_known(void);
+/* Those after the first so many are for wide streams. */
+#define PW_BYTE_MODES 11
 
 const char *pw_op_spec(int op);
 int pw_op_group(int op);
