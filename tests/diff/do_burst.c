@@ -43,17 +43,17 @@ static bool by_the_line(FILE *f)
 
 static void take_line(struct burst *u, int64_t some)
 {
-	char line[200], *p = NULL;
+	char line[200], *p;
 	size_t size = 0;
 	ssize_t n;
 
 	if ((some & 1) || !by_the_line(u->f)) {
-		n = PW_CALL(fgets(line, (int)(2 + some % 190), u->f))
-			    ? (ssize_t)strlen(line)
-			    : -1;
+		p = PW_CALL(fgets(line, (int)(2 + some % 190), u->f));
+		n = p ? (ssize_t)strlen(line) : -1;
 		told(u, "fgets", n, line, n < 0 ? 0 : (size_t)n);
 		return;
 	}
+	p = NULL;
 	n = PW_CALL(getline(&p, &size, u->f));
 	told(u, "getline", n, p, n < 0 ? 0 : (size_t)n);
 	free(p);
@@ -189,8 +189,6 @@ static bool piece(struct crew *c, char **line, size_t *room, uint64_t *h)
 		got = getline(line, room, c->f);
 		*h = got > 0 ? pw_hash(*line, (size_t)got) : 0;
 		return got > 0;
-	case BY_FPUTS:
-		return fputs("a line like all the others\n", c->f) >= 0;
 	default:
 		ch = fgetc(c->f);
 		part[0] = (char)ch;
@@ -211,7 +209,8 @@ static void *member(void *arg)
 
 	for (int i = 0; i < c->count; i++) {
 		errno = PW_UNTOUCHED;
-		if (!piece(c, &line, &room, &h)) {
+		if (c->how == BY_FPUTS ? fputs("a line like all the others\n", c->f) < 0
+				       : !piece(c, &line, &room, &h)) {
 			err = errno;
 			break;
 		}
