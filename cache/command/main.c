@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cache/command/bench.h"
 #include "cache/command/check.h"
 #include "cache/command/drop.h"
 #include "cache/command/explain.h"
@@ -28,6 +29,7 @@ static const struct {
 	{"ls", pw_ls, "lists the files that processes have windows of"},
 	{"drop", pw_drop, "has words and windows forgotten, of files or all"},
 	{"warm", pw_warm, "brings files into memory"},
+	{"bench", pw_bench, "measures whether it is worth it here, and for a file"},
 	{"check", pw_check, "looks for what can't be in the segment, and repairs it"},
 };
 

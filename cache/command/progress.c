@@ -13,13 +13,14 @@
 #define EVERY_NS 100000000
 #define BESIDE 32 /* columns that the numbers take at the most */
 
-void pw_progress_begin(struct pw_progress *p, uint64_t all, bool quiet)
+void pw_progress_begin(struct pw_progress *p, uint64_t all, bool bytes, bool quiet)
 {
 	const char *terminal = getenv("TERM");
 
 	p->shown = !quiet && isatty(STDERR_FILENO) && terminal &&
 		   strcmp(terminal, "dumb") != 0;
 	p->all = all;
+	p->bytes = bytes;
 	p->drawn = 0;
 }
 
@@ -60,8 +61,10 @@ void pw_progress_at(struct pw_progress *p, uint64_t done)
 			fputc(i < full ? '#' : ' ', stderr);
 		fputs("] ", stderr);
 	}
-	fprintf(stderr, "%3.0f%%  %s of %s\033[K",
-		p->all ? 100 * ((double)done / (double)p->all) : 0.0, so_far, all);
+	fprintf(stderr, "%3.0f%%", p->all ? 100 * ((double)done / (double)p->all) : 0.0);
+	if (p->bytes)
+		fprintf(stderr, "  %s of %s", so_far, all);
+	fputs("\033[K", stderr);
 	fflush(stderr);
 }
 

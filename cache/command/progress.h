@@ -6,13 +6,14 @@
 #include <stdint.h>
 
 struct pw_progress {
-	bool shown;    /* is there a terminal? */
-	uint64_t all;  /* bytes */
+	bool shown; /* is there a terminal? */
+	bool bytes; /* what is counted */
+	uint64_t all;
 	int64_t drawn; /* when, in ns */
 };
 
-/* quiet: not even there. */
-void pw_progress_begin(struct pw_progress *p, uint64_t all, bool quiet);
+/* All that is to do: bytes, or steps, of which no numbers are shown. quiet: no bar even there. */
+void pw_progress_begin(struct pw_progress *p, uint64_t all, bool bytes, bool quiet);
 
 /* So much is done. Draws now and then. */
 void pw_progress_at(struct pw_progress *p, uint64_t done);

@@ -200,7 +200,7 @@ int pw_warm(int argc, char **argv)
 	if (w.files)
 		attach(pw_shared_path(path));
 	began = pw_sys->now_ns();
-	pw_progress_begin(&w.bar, w.all, quiet);
+	pw_progress_begin(&w.bar, w.all, true, quiet);
 	for (size_t i = 0; i < w.files; i++) {
 		warm(&w, w.file[i].name);
 		free(w.file[i].name);
