@@ -300,10 +300,16 @@ void pw_earn_read(struct pw_handle *h, int fd, uint64_t off, uint64_t got)
 	pw_store_relaxed(&h->calls, calls);
 	pw_store_relaxed(&h->next_off, off + got);
 	if (pw_window_is_open(&h->win)) {
-		if (in_sequence && !pw_window_gains(&h->win, got))
+		uint64_t hits = pw_me.serving ? pw_me.serving->hits : 0;
+
+		/* A reader that comes back to pages it knows between those in sequence, as who
+		 * walks through an index does, has use for its window. */
+		if (in_sequence && hits == pw_load_relaxed(&h->hits_seen) &&
+		    !pw_window_gains(&h->win, got))
 			pw_store_relaxed(&h->vain, pw_load_relaxed(&h->vain) + 1);
 		else
 			pw_store_relaxed(&h->vain, 0);
+		pw_store_relaxed(&h->hits_seen, hits);
 		if (pw_load_relaxed(&h->vain) >= VAIN)
 			let_go(h, fd);
 		else

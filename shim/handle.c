@@ -83,6 +83,7 @@ struct pw_handle *pw_handle_new(uint32_t flags)
 	pw_store_relaxed(&h->hits_at, 0);
 	pw_store_relaxed(&h->told, 0);
 	pw_store_relaxed(&h->denied, 0);
+	pw_store_relaxed(&h->hits_seen, 0);
 	pw_store_relaxed(&h->win.id, 0);
 	pw_store_relaxed(&h->flags, flags);
 	pw_store_release(&h->refs, 1);
