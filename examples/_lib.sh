@@ -3,7 +3,9 @@
 # library in turn, a comparison of everything the runs leave, and the table.
 #
 # An example sources this file, calls `need`, `begin`, then for each case `measure`
-# (or `same`), perhaps `expect`, and `row`; at the end `finish`.
+# (or `same`), perhaps `expect`, and `row`; at the end `finish`. What stands before a measured
+# program on each side is in the arrays `without` and `with`; `begin` sets them, and an example
+# that compares something else than a program with and without the library changes them.
 #
 # Environment: ROUNDS     runs of each kind per case (default 5)
 #              QUICK=1    small inputs and one round: only the outputs matter
@@ -40,8 +42,12 @@ if [ -z "${ROUNDS:-}" ] && [ "$rounds" -gt 3 ]; then
 	slow_rounds=3
 fi
 
+# What an example has to undo before its folder goes, if anything: it defines this anew.
+cleanup_more() { :; }
+
 cleanup() {
 	[ -z "$child" ] || kill "$child" 2>/dev/null || :
+	cleanup_more
 	[ -z "$work" ] || rm -rf "$work"
 }
 
@@ -70,6 +76,11 @@ begin() {
 		exit 1
 	fi
 
+	# The plain run starts by way of env, as the other one does by way of pagewell: what it
+	# costs to start a program through another one is no part of the comparison.
+	without=(env)
+	with=("$PAGEWELL_BIN" run --)
+
 	trap cleanup EXIT
 	trap 'exit 129' HUP
 	trap 'exit 130' INT
@@ -93,16 +104,14 @@ settle() {
 }
 
 # run_once plain|pagewell PROGRAM ARGS...: runs it in an empty folder of its own;
-# leaves stdout, stderr, status and files/ under $work/SIDE, and sets `took`. The plain
-# run starts by way of env, as the other one does by way of pagewell: what it costs to
-# start a program through another one is no part of the comparison.
+# leaves stdout, stderr, status and files/ under $work/SIDE, and sets `took`.
 run_once() {
 	local side=$1 dir=$work/$1 began status=0
 	shift
 	if [ "$side" = plain ]; then
-		set -- env "$@"
+		set -- "${without[@]}" "$@"
 	else
-		set -- "$PAGEWELL_BIN" run -- "$@"
+		set -- "${with[@]}" "$@"
 	fi
 	rm -rf "$dir"
 	mkdir -p "$dir/files"

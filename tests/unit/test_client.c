@@ -342,9 +342,11 @@ static bool survives(void)
 /* A fault of the program's own. */
 static void own_fault(void)
 {
-	int other = unit_file(unit_shm("other"), 2 * PW_PAGE);
+	const char *other_path = unit_shm("other");
+	int other = unit_file(other_path, 2 * PW_PAGE);
 	volatile char *map = mmap(NULL, 2 * PW_PAGE, PROT_READ, MAP_SHARED, other, 0);
 
+	unlink(other_path);
 	MUST(map != MAP_FAILED && !ftruncate(other, 0));
 	(void)map[PW_PAGE];
 }
