@@ -1,6 +1,7 @@
 """The input files, and dropping one from the page cache."""
 
 import ctypes
+import glob
 import os
 import random
 import time
@@ -69,3 +70,47 @@ def evict(path, drop_caches):
             return
         time.sleep(0.05)
     raise Missing("the file can't be dropped from the page cache")
+
+
+def make_tree(path, count, size):
+    """Files of one size, a hundred in a folder."""
+    content = b"".join(b"%07d ash oak elm yew\n" % i for i in range(size // 24 + 1))[:size]
+    for i in range(count):
+        folder = os.path.join(path, f"{i // 100:04d}")
+        if i % 100 == 0:
+            os.makedirs(folder)
+        with open(os.path.join(folder, f"{i:06d}"), "wb") as f:
+            f.write(content)
+
+
+def make_records(path, n):
+    """Lines of 32 bytes in the order of their keys, of which every third exists."""
+    with open(path, "w") as f:
+        for i in range(n):
+            f.write(f"{3 * i:010d} {i * 7919 % 1000003:020d}\n")
+
+
+def make_binary_tree(path, depth):
+    """As in an address database: nodes of two 3-byte numbers, each the number of another
+    node, or from 2^depth on that of a record. The shape is a full tree whose nodes are
+    shuffled, so that each step is somewhere else in the file."""
+    nodes = (1 << depth) - 1
+    place = list(range(1, nodes))
+    random.Random(depth).shuffle(place)
+    place = [0, *place]
+    out = bytearray(nodes * 6)
+    for i in range(nodes):
+        for side in (0, 1):
+            child = 2 * i + 1 + side
+            value = place[child] if child < nodes else nodes + child - nodes
+            at = place[i] * 6 + side * 3
+            out[at:at + 3] = value.to_bytes(3, "big")
+    with open(path, "wb") as f:
+        f.write(out)
+
+
+def remove_like(prefix):
+    """Files whose names begin like this: a segment, and those that programs renamed."""
+    for path in glob.glob(glob.escape(prefix) + "*"):
+        if not os.path.isdir(path):
+            os.unlink(path)

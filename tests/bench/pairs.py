@@ -5,6 +5,7 @@ is worth something only beside another taken a moment before, so everything here
 pair, and the figure is the median of the pairs' ratios, never a ratio of two medians.
 """
 
+import contextlib
 import math
 import os
 import shutil
@@ -36,67 +37,104 @@ class Side:
         other.env = {**self.env, **extra}
         return other
 
+    def without(self):
+        """The same surroundings, but not the library: for clients of what is measured."""
+        return Side()
+
 
 class Took:
     """One measurement: the figure itself, the processor time in s where it is another
-    figure, what was written to stdout, and counts that the case has picked up."""
+    figure, what was written to stdout, and what else the case has picked up."""
 
     def __init__(self, value, cpu=None, out=b"", counts=None):
         self.value, self.cpu, self.out, self.counts = value, cpu, out, counts
 
 
 def program(name):
-    path = shutil.which(name)
+    path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if not path:
         raise Missing(f"{name} is not installed")
     return path
 
 
-LIMIT_S = 300
-
+# ---- nothing takes for ever ----
 
 def _too_long(signum, frame):
-    raise Failed(f"not done after {LIMIT_S} s")
+    raise Failed("not done in its time")
 
 
-def spawn(commands, side, out_path):
-    """Start all commands at once, wait for all; wall and processor seconds, stdout of the
-    first. Any status but 0 is a failure."""
-    quiet = [(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
-             (os.POSIX_SPAWN_OPEN, 2, out_path + ".err",
-              os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)]
-    to = [(os.POSIX_SPAWN_OPEN, 1, out_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)]
-    nowhere = [(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
-    left, cpu, bad = set(), 0.0, None
-    open(out_path + ".err", "w").close()
+@contextlib.contextmanager
+def within(seconds):
+    """Failed is raised in here after so many seconds, or when an outer limit is over."""
     signal.signal(signal.SIGALRM, _too_long)
-    signal.alarm(LIMIT_S)
     began = time.monotonic()
+    outer, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
+    if outer and outer < seconds:
+        signal.setitimer(signal.ITIMER_REAL, outer)
     try:
-        for i, argv in enumerate(commands):
-            left.add(os.posix_spawn(argv[0], argv, side.env,
-                                    file_actions=quiet + (nowhere if i else to)))
-        while left:
-            pid, status, use = os.wait4(-1, 0)
-            left.discard(pid)
-            cpu += use.ru_utime + use.ru_stime
-            if status and bad is None:
-                bad = os.waitstatus_to_exitcode(status)
-        wall = time.monotonic() - began
+        yield
     finally:
-        signal.alarm(0)
-        for pid in left:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-    if bad is not None:
-        with open(out_path + ".err", "rb") as f:
+        left = max(outer - (time.monotonic() - began), 0.01) if outer else 0
+        signal.setitimer(signal.ITIMER_REAL, left)
+
+
+def kill_group(pid):
+    """The process and what it has started; each command has a group of its own."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+
+
+# ---- running ----
+
+class Runner:
+    """Starts commands. `limit_s`: a command that takes longer has hung."""
+
+    def __init__(self, out_path, limit_s):
+        self.out_path, self.limit_s = out_path, limit_s
+
+    def spawn(self, commands, side, stdin="/dev/null", quiet=False):
+        """Start all commands at once, wait for all; wall and processor seconds, stdout of
+        the first (quiet: nobody's). Any status but 0 is a failure."""
+        out, err = self.out_path, self.out_path + ".err"
+        both = [(os.POSIX_SPAWN_OPEN, 0, stdin, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_OPEN, 2, err, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)]
+        kept = [(os.POSIX_SPAWN_OPEN, 1, out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)]
+        lost = [(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
+        left, cpu, bad = {}, 0.0, None
+        open(err, "w").close()
+        try:
+            with within(self.limit_s):
+                began = time.monotonic()
+                for i, argv in enumerate(commands):
+                    pid = os.posix_spawn(argv[0], argv, side.env, setpgroup=0,
+                                         file_actions=both + (lost if i or quiet else kept))
+                    left[pid] = argv[0]
+                for pid in list(left):
+                    _, status, use = os.wait4(pid, 0)
+                    name = left.pop(pid)
+                    cpu += use.ru_utime + use.ru_stime
+                    if status and bad is None:
+                        bad = name, os.waitstatus_to_exitcode(status)
+                wall = time.monotonic() - began
+        finally:
+            for pid in left:
+                kill_group(pid)
+        if bad:
+            raise Failed(self.complaint(*bad, side))
+        if quiet:
+            return wall, cpu, b""
+        with open(out, "rb") as f:
+            return wall, cpu, f.read()
+
+    def complaint(self, name, status, side):
+        with open(self.out_path + ".err", "rb") as f:
             said = f.read(300).decode("utf-8", "replace").strip()
-        how = f"signal {-bad}" if bad < 0 else f"status {bad}"
+        how = f"signal {-status}" if status < 0 else f"status {status}"
         whose = " with the library" if side.lib else ""
-        raise Failed(f"{os.path.basename(commands[0][0])} ended with {how}{whose}"
-                     + (f": {said}" if said else ""))
-    with open(out_path, "rb") as f:
-        return wall, cpu, f.read()
+        return (f"{os.path.basename(name)} ended with {how}{whose}"
+                + (f": {said}" if said else ""))
 
 
 # ---- what the pairs say ----
@@ -142,10 +180,10 @@ def measure(case, plain, loaded, at_least, at_most, budget_s):
     if case.pairs_itself:
         a, b = case.pairs_itself(sides, at_most, budget_s)
         return a, b, floors
+    began = time.monotonic()
     if case.warm:
         for side in sides:
             outs.add(case.run(side).out)
-    began = time.monotonic()
     while len(a) < at_most:
         if len(a) >= min(at_least, case.few) and time.monotonic() - began > budget_s:
             break
@@ -154,6 +192,6 @@ def measure(case, plain, loaded, at_least, at_most, budget_s):
         if case.floor:
             floors.append(case.floor(sides[0]))
         outs.update((a[-1].out, b[-1].out))
-    if case.same_output and len(outs) > 1:
-        raise Failed("the answers differ without and with the library")
+        if case.same_output and len(outs) > 1:
+            raise Failed("the answers differ without and with the library")
     return a, b, floors

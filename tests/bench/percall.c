@@ -3,46 +3,47 @@
  * driver (run) starts it without and with LD_PRELOAD and compares what it prints.
  *
  *	percall [--file F] [--case NAME]... [--ms N] [--calls N] [--list]
+ *		[--workers N [--processes] [--many]]
  *
  * F is a file of at least 64 MiB without a zero byte (made in a temporary directory when
- * not given); the small files some cases need are made beside it. For each case one line,
- * `NAME NS`, goes to stdout: the median of five slices, which all come after a warm-up
- * with the same calls, so that whatever has to be earned first is earned. With --calls
- * exactly N calls are made after a warm-up of fixed length, nothing is timed and nothing
- * printed: for counting instructions.
+ * not given); the small files some cases need are made beside it. A case is one of --list,
+ * or CALL-SIZE-PATTERN (pw_calls has the calls and patterns; a size is a number, or with k
+ * or m). For each case one line, `NAME NS`, goes to stdout: the median of five slices,
+ * which all come after a warm-up with the same calls, so that whatever has to be earned
+ * first is earned. With --calls exactly N calls are made after a warm-up of fixed length,
+ * nothing is timed and nothing printed: for counting instructions.
  *
  * A slice's time is processor time, which other programs on the machine disturb least.
  * It would hide a call that sleeps; so a slice in which the thread has given up the
  * processor by itself, even once, counts with the time on the wall.
  *
- * A case's unit is the smallest piece of work whose cost is even: 1024 calls of a random
- * pattern, one whole pass of a sequential one.
+ * With --workers, N threads or processes, each with a descriptor of its own (--many: and a
+ * file of its own), make the same calls at the same time, and NS is the time on the wall by
+ * the calls of all.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "percall_units.h"
 
 #define PW_MIB ((size_t)1 << 20)
 #define PW_HOT PW_MIB
 #define PW_BIG (64 * PW_MIB)
-#define PW_UNIT 1024
 #define PW_SLICES 5
 #define PW_WARM_NS 30000000
 #define PW_RECORD 64
+#define PW_MAX_WORKERS 64
 /* A window over 64 MiB is earned by what its 16,384 page faults cost, which in calls of
  * 16 KiB and more takes many passes; what is timed is the state after that. */
 #define PW_PASSES 24
+#define K 1024
 
 enum pw_input {
 	PW_IN_DATA,
@@ -51,18 +52,8 @@ enum pw_input {
 	PW_IN_SMALL,
 	PW_IN_SMALL10,
 	PW_IN_OUT,
+	PW_IN_OWN,
 	PW_IN_NULL
-};
-
-struct pw_job {
-	int fd;
-	size_t size; /* bytes a call */
-	size_t span; /* bytes of the file that the case moves in */
-	size_t pos;  /* for the sequential patterns */
-	uint64_t rng;
-	const char *path;
-	const char *map; /* the same bytes, for the memcpy floors */
-	char *buf;
 };
 
 struct pw_case {
@@ -74,21 +65,6 @@ struct pw_case {
 	size_t span;
 	long warm_calls; /* at least so many before timing, beside PW_WARM_NS */
 };
-
-static void pw_die(const char *what)
-{
-	fprintf(stderr, "percall: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static void pw_expect(ssize_t got, size_t want, const char *what)
-{
-	if (__builtin_expect(got != (ssize_t)want, 0)) {
-		if (got >= 0)
-			errno = ERANGE;
-		pw_die(what);
-	}
-}
 
 static uint64_t pw_now(clockid_t clock)
 {
@@ -106,152 +82,8 @@ static long pw_sleeps(void)
 	return use.ru_nvcsw;
 }
 
-/* A place in the span, aligned to the size; the top bits of an LCG are the good ones. */
-static inline size_t pw_place(struct pw_job *job)
-{
-	uint64_t slots = job->span / job->size;
-
-	job->rng = job->rng * 6364136223846793005u + 1442695040888963407u;
-	return (size_t)(((job->rng >> 32) * slots) >> 32) * job->size;
-}
-
-/* ---- the units ---- */
-
-static long pw_unit_seek_set(struct pw_job *job)
-{
-	for (int i = 0; i < PW_UNIT; i++) {
-		off_t to = (off_t)pw_place(job);
-
-		pw_expect(lseek(job->fd, to, SEEK_SET), (size_t)to, "lseek");
-	}
-	return PW_UNIT;
-}
-
-static long pw_unit_seek_cur(struct pw_job *job)
-{
-	for (int i = 0; i < PW_UNIT; i++)
-		pw_expect(lseek(job->fd, 0, SEEK_CUR), 0, "lseek");
-	return PW_UNIT;
-}
-
-static long pw_unit_seek_end(struct pw_job *job)
-{
-	for (int i = 0; i < PW_UNIT; i++)
-		if (lseek(job->fd, 0, SEEK_END) < (off_t)job->span)
-			pw_die("lseek");
-	return PW_UNIT;
-}
-
-static long pw_unit_read(struct pw_job *job)
-{
-	for (int i = 0; i < PW_UNIT; i++) {
-		pw_expect(read(job->fd, job->buf, job->size), job->size, "read");
-		job->pos += job->size;
-		if (job->pos + job->size > job->span) {
-			job->pos = 0;
-			pw_expect(lseek(job->fd, 0, SEEK_SET), 0, "lseek");
-		}
-	}
-	return PW_UNIT;
-}
-
-static long pw_unit_seek_read(struct pw_job *job)
-{
-	for (int i = 0; i < PW_UNIT; i++) {
-		off_t to = (off_t)pw_place(job);
-
-		pw_expect(lseek(job->fd, to, SEEK_SET), (size_t)to, "lseek");
-		pw_expect(read(job->fd, job->buf, job->size), job->size, "read");
-	}
-	return PW_UNIT;
-}
-
-static long pw_unit_pread(struct pw_job *job)
-{
-	for (int i = 0; i < PW_UNIT; i++)
-		pw_expect(pread(job->fd, job->buf, job->size, (off_t)pw_place(job)),
-			  job->size, "pread");
-	return PW_UNIT;
-}
-
-static long pw_unit_pread_pass(struct pw_job *job)
-{
-	for (size_t at = 0; at < job->span; at += job->size)
-		pw_expect(pread(job->fd, job->buf, job->size, (off_t)at), job->size,
-			  "pread");
-	return (long)(job->span / job->size);
-}
-
-/* A copy the compiler may neither drop nor turn into something else than memcpy. */
-static inline void pw_copy(struct pw_job *job, size_t at)
-{
-	memcpy(job->buf, job->map + at, job->size);
-	__asm__ volatile("" ::: "memory");
-}
-
-static long pw_unit_memcpy(struct pw_job *job)
-{
-	for (int i = 0; i < PW_UNIT; i++)
-		pw_copy(job, pw_place(job));
-	return PW_UNIT;
-}
-
-static long pw_unit_memcpy_pass(struct pw_job *job)
-{
-	for (size_t at = 0; at < job->span; at += job->size)
-		pw_copy(job, at);
-	return (long)(job->span / job->size);
-}
-
-static long pw_unit_write(struct pw_job *job)
-{
-	for (int i = 0; i < PW_UNIT; i++) {
-		pw_expect(write(job->fd, job->buf, job->size), job->size, "write");
-		job->pos += job->size;
-		if (job->pos + job->size > job->span) {
-			job->pos = 0;
-			pw_expect(lseek(job->fd, 0, SEEK_SET), 0, "lseek");
-		}
-	}
-	return PW_UNIT;
-}
-
-static long pw_unit_pwrite(struct pw_job *job)
-{
-	for (int i = 0; i < PW_UNIT; i++)
-		pw_expect(pwrite(job->fd, job->buf, job->size, (off_t)pw_place(job)),
-			  job->size, "pwrite");
-	return PW_UNIT;
-}
-
-static inline void pw_visit(struct pw_job *job, int reads)
-{
-	int fd = open(job->path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		pw_die(job->path);
-	while (reads--)
-		pw_expect(read(fd, job->buf, job->size), job->size, "read");
-	pw_expect(close(fd), 0, "close");
-}
-
-static long pw_unit_visit1(struct pw_job *job)
-{
-	for (int i = 0; i < PW_UNIT / 8; i++)
-		pw_visit(job, 1);
-	return PW_UNIT / 8;
-}
-
-static long pw_unit_visit10(struct pw_job *job)
-{
-	for (int i = 0; i < PW_UNIT / 8; i++)
-		pw_visit(job, 10);
-	return PW_UNIT / 8;
-}
-
 /* ---- the cases ---- */
 
-#define K 1024
 static const struct pw_case pw_cases[] = {
 	{"lseek-set", "lseek(SEEK_SET) to random places", pw_unit_seek_set, PW_IN_DATA,
 	 64, PW_BIG, 0},
@@ -263,26 +95,6 @@ static const struct pw_case pw_cases[] = {
 	 PW_IN_DATA, 64, PW_HOT, 0},
 	{"seek-read-64", "lseek and read of 64 bytes at random in 1 MiB (both calls)",
 	 pw_unit_seek_read, PW_IN_DATA, 64, PW_HOT, 0},
-	{"pread-1-hot", "pread of 1 byte at random in 1 MiB", pw_unit_pread, PW_IN_DATA,
-	 1, PW_HOT, 0},
-	{"pread-64-hot", "pread of 64 bytes at random in 1 MiB", pw_unit_pread,
-	 PW_IN_DATA, 64, PW_HOT, 0},
-	{"pread-512-hot", "pread of 512 bytes at random in 1 MiB", pw_unit_pread,
-	 PW_IN_DATA, 512, PW_HOT, 0},
-	{"pread-4096-hot", "pread of 4 KiB at random in 1 MiB", pw_unit_pread, PW_IN_DATA,
-	 4 * K, PW_HOT, 0},
-	{"pread-512-rand", "pread of 512 bytes at random in 64 MiB", pw_unit_pread,
-	 PW_IN_DATA, 512, PW_BIG, 200000},
-	{"pread-4096-rand", "pread of 4 KiB at random in 64 MiB", pw_unit_pread,
-	 PW_IN_DATA, 4 * K, PW_BIG, 200000},
-	{"pread-16k-seq", "pread of 16 KiB, one after the other in 64 MiB",
-	 pw_unit_pread_pass, PW_IN_DATA, 16 * K, PW_BIG, PW_PASSES * 4096},
-	{"pread-64k-seq", "pread of 64 KiB, one after the other in 64 MiB",
-	 pw_unit_pread_pass, PW_IN_DATA, 64 * K, PW_BIG, PW_PASSES * 1024},
-	{"pread-1m-seq", "pread of 1 MiB, one after the other in 64 MiB",
-	 pw_unit_pread_pass, PW_IN_DATA, PW_MIB, PW_BIG, PW_PASSES * 64},
-	{"zeros-64", "lseek and read of 64-byte records that end in 16 zero bytes",
-	 pw_unit_seek_read, PW_IN_ZEROS, PW_RECORD, PW_HOT, 0},
 	{"nowitness-64", "lseek and read of 64 bytes where the file is zero for long",
 	 pw_unit_seek_read, PW_IN_NOWITNESS, PW_RECORD, PW_HOT, 0},
 	{"write-512-null", "write of 512 bytes to /dev/null", pw_unit_write, PW_IN_NULL,
@@ -295,62 +107,119 @@ static const struct pw_case pw_cases[] = {
 	 PW_IN_SMALL, 512, 0, 0},
 	{"open-10reads-close", "open, ten reads of 512 bytes, close", pw_unit_visit10,
 	 PW_IN_SMALL10, 512, 0, 0},
-	{"memcpy-1-hot", "memcpy of 1 byte at random in 1 MiB", pw_unit_memcpy,
-	 PW_IN_DATA, 1, PW_HOT, 0},
-	{"memcpy-64-hot", "memcpy of 64 bytes at random in 1 MiB", pw_unit_memcpy,
-	 PW_IN_DATA, 64, PW_HOT, 0},
-	{"memcpy-512-hot", "memcpy of 512 bytes at random in 1 MiB", pw_unit_memcpy,
-	 PW_IN_DATA, 512, PW_HOT, 0},
-	{"memcpy-4096-hot", "memcpy of 4 KiB at random in 1 MiB", pw_unit_memcpy,
-	 PW_IN_DATA, 4 * K, PW_HOT, 0},
-	{"memcpy-512-rand", "memcpy of 512 bytes at random in 64 MiB", pw_unit_memcpy,
-	 PW_IN_DATA, 512, PW_BIG, 200000},
-	{"memcpy-4096-rand", "memcpy of 4 KiB at random in 64 MiB", pw_unit_memcpy,
-	 PW_IN_DATA, 4 * K, PW_BIG, 200000},
-	{"memcpy-16k-seq", "memcpy of 16 KiB, one after the other in 64 MiB",
-	 pw_unit_memcpy_pass, PW_IN_DATA, 16 * K, PW_BIG, PW_PASSES * 4096},
-	{"memcpy-64k-seq", "memcpy of 64 KiB, one after the other in 64 MiB",
-	 pw_unit_memcpy_pass, PW_IN_DATA, 64 * K, PW_BIG, PW_PASSES * 1024},
-	{"memcpy-1m-seq", "memcpy of 1 MiB, one after the other in 64 MiB",
-	 pw_unit_memcpy_pass, PW_IN_DATA, PW_MIB, PW_BIG, PW_PASSES * 64},
 };
 #define PW_CASES (sizeof(pw_cases) / sizeof(pw_cases[0]))
 
+/* A pass is for large steps; small ones go on where the last unit ended, in 1 MiB. */
+static const struct {
+	const char *call;
+	const char *pattern;
+	long (*unit)(struct pw_job *job);
+	long (*pass)(struct pw_job *job);
+} pw_calls[] = {
+	{"read", "seq", pw_unit_read, pw_unit_read},
+	{"read", "skip", pw_unit_seek_read, NULL},
+	{"read", "zeros", pw_unit_seek_read, NULL},
+	{"readv", "seq", pw_unit_readv, pw_unit_readv},
+	{"readv", "skip", pw_unit_seek_readv, NULL},
+	{"pread", "seq", pw_unit_pread_next, pw_unit_pread_pass},
+	{"pread", "hot", pw_unit_pread, NULL},
+	{"pread", "rand", pw_unit_pread, NULL},
+	{"pread", "zeros", pw_unit_pread, NULL},
+	{"preadv", "hot", pw_unit_preadv, NULL},
+	{"preadv", "rand", pw_unit_preadv, NULL},
+	{"preadv2", "hot", pw_unit_preadv2, NULL},
+	{"preadv2", "rand", pw_unit_preadv2, NULL},
+	{"fread", "seq", pw_unit_fread, pw_unit_fread},
+	{"fread", "skip", pw_unit_seek_fread, NULL},
+	{"memcpy", "seq", pw_unit_memcpy_next, pw_unit_memcpy_pass},
+	{"memcpy", "hot", pw_unit_memcpy, NULL},
+	{"memcpy", "rand", pw_unit_memcpy, NULL},
+};
+#define PW_CALLS (sizeof(pw_calls) / sizeof(pw_calls[0]))
+
+static size_t pw_size_of(const char *text, char **end)
+{
+	unsigned long n = strtoul(text, end, 10);
+
+	if (**end == 'k' || **end == 'm')
+		n <<= *(*end)++ == 'k' ? 10 : 20;
+	return n <= PW_MIB ? n : 0;
+}
+
+/* The case that CALL-SIZE-PATTERN means; false if it means none. */
+static int pw_parse(const char *name, struct pw_case *c)
+{
+	const char *dash = strchr(name, '-');
+	size_t size;
+	char *end;
+
+	if (!dash || !(size = pw_size_of(dash + 1, &end)) || *end != '-')
+		return 0;
+	for (size_t i = 0; i < PW_CALLS; i++) {
+		int wide = size >= 4 * K && pw_calls[i].pass;
+
+		if (strlen(pw_calls[i].call) != (size_t)(dash - name) ||
+		    strncmp(name, pw_calls[i].call, (size_t)(dash - name)) != 0 ||
+		    strcmp(end + 1, pw_calls[i].pattern) != 0)
+			continue;
+		*c = (struct pw_case){.name = name, .size = size, .span = PW_HOT};
+		c->unit = wide ? pw_calls[i].pass : pw_calls[i].unit;
+		if (wide || strcmp(end + 1, "rand") == 0) {
+			c->span = PW_BIG;
+			c->warm_calls = (long)(PW_PASSES * (PW_BIG / size));
+			if (c->warm_calls > 200000)
+				c->warm_calls = 200000;
+		}
+		if (strcmp(end + 1, "zeros") == 0) {
+			c->input = PW_IN_ZEROS;
+			return size >= PW_RECORD;
+		}
+		return 1;
+	}
+	return 0;
+}
+
 /* ---- the files ---- */
 
-static char pw_data_path[PATH_MAX - 16];
-static char pw_temp_dir[PATH_MAX - 32];
+static char pw_data_path[PATH_MAX - 32];
+static char pw_temp_dir[PATH_MAX - 64];
 
-/* Inputs other than the data: what is added to its name, and how long they are. */
+/* Inputs other than the data: what is added to its name, and how long they are. Records
+ * that end in zeros are followed by others, so that the last is like the rest. */
 static const struct {
 	const char *suffix;
 	size_t size;
 } pw_beside[] = {
 	[PW_IN_DATA] = {"", PW_BIG},
-	[PW_IN_ZEROS] = {".zeros", PW_HOT},
+	[PW_IN_ZEROS] = {".zeros", PW_HOT + 4 * K},
 	[PW_IN_NOWITNESS] = {".nowit", PW_HOT},
 	[PW_IN_SMALL] = {".small", 16 * K},
 	[PW_IN_SMALL10] = {".small10", 16 * K},
 	[PW_IN_OUT] = {".out", PW_HOT},
+	[PW_IN_OWN] = {".own", PW_HOT},
 };
-#define PW_INPUTS (sizeof(pw_beside) / sizeof(pw_beside[0]))
 
-static void pw_input_path(enum pw_input input, char *path, size_t room)
+/* n tells apart the files of one kind: the record's size, the worker's number. */
+static void pw_input_path(enum pw_input input, size_t n, char path[PATH_MAX])
 {
 	if (input == PW_IN_NULL)
-		snprintf(path, room, "/dev/null");
+		snprintf(path, PATH_MAX, "/dev/null");
+	else if (input == PW_IN_ZEROS || input == PW_IN_OWN)
+		snprintf(path, PATH_MAX, "%s%s%zu", pw_data_path, pw_beside[input].suffix,
+			 n);
 	else
-		snprintf(path, room, "%s%s", pw_data_path, pw_beside[input].suffix);
+		snprintf(path, PATH_MAX, "%s%s", pw_data_path, pw_beside[input].suffix);
 }
 
-static void pw_fill(enum pw_input input, unsigned char *bytes, size_t n)
+static void pw_fill(enum pw_input input, size_t record, unsigned char *bytes, size_t n)
 {
 	uint64_t rng = 7;
 
 	for (size_t i = 0; i < n; i++) {
 		rng = rng * 6364136223846793005u + 1442695040888963407u;
 		bytes[i] = (unsigned char)(1 + (rng >> 32) % 255);
-		if (input == PW_IN_ZEROS && i % PW_RECORD >= PW_RECORD - 16)
+		if (input == PW_IN_ZEROS && i % record >= record - 16)
 			bytes[i] = 0;
 		/* One byte in 4 KiB: no look-ahead of some hundred bytes can count on
 		 * it, yet the file has data everywhere. */
@@ -360,7 +229,7 @@ static void pw_fill(enum pw_input input, unsigned char *bytes, size_t n)
 }
 
 /* A former run of the same driver may have left the file: then it stays, warm. */
-static void pw_make_input(enum pw_input input, const char *path)
+static void pw_make_input(enum pw_input input, size_t record, const char *path)
 {
 	size_t size = pw_beside[input].size;
 	struct stat st;
@@ -374,7 +243,7 @@ static void pw_make_input(enum pw_input input, const char *path)
 	bytes = malloc(size);
 	if (fd < 0 || !bytes)
 		pw_die(path);
-	pw_fill(input, bytes, size);
+	pw_fill(input, record, bytes, size);
 	while (done < size) {
 		ssize_t k = write(fd, bytes + done, size - done);
 
@@ -388,13 +257,11 @@ static void pw_make_input(enum pw_input input, const char *path)
 
 static void pw_remove_temp(void)
 {
-	char path[PATH_MAX];
+	char command[PATH_MAX + 16];
 
-	for (size_t i = 0; i < PW_INPUTS; i++) {
-		pw_input_path((enum pw_input)i, path, sizeof(path));
-		unlink(path);
-	}
-	rmdir(pw_temp_dir);
+	snprintf(command, sizeof(command), "rm -rf '%s'", pw_temp_dir);
+	if (system(command))
+		fprintf(stderr, "percall: %s is left\n", pw_temp_dir);
 }
 
 static void pw_use_temp(void)
@@ -419,7 +286,7 @@ static void pw_job_open(struct pw_job *job, const struct pw_case *c, char *path)
 
 	*job = (struct pw_job){.size = c->size, .span = c->span, .rng = 7, .path = path};
 	if (c->input != PW_IN_NULL)
-		pw_make_input(c->input, path);
+		pw_make_input(c->input, c->size, path);
 	job->fd = open(path, flags | O_CLOEXEC);
 	if (job->fd < 0)
 		pw_die(path);
@@ -429,9 +296,15 @@ static void pw_job_open(struct pw_job *job, const struct pw_case *c, char *path)
 	if (job->buf == MAP_FAILED)
 		pw_die("mmap");
 	memset(job->buf, 'x', PW_MIB);
+	if (c->unit == pw_unit_fread || c->unit == pw_unit_seek_fread) {
+		job->stream = fopen(path, "re");
+		if (!job->stream)
+			pw_die(path);
+	}
 	/* Only the floors map the file: a mapping of our own beside the library's would
 	 * pay its page faults for it. */
-	if (c->unit == pw_unit_memcpy || c->unit == pw_unit_memcpy_pass) {
+	if (c->unit == pw_unit_memcpy || c->unit == pw_unit_memcpy_next ||
+	    c->unit == pw_unit_memcpy_pass) {
 		job->map = mmap(NULL, c->span, PROT_READ, MAP_SHARED, job->fd, 0);
 		if (job->map == MAP_FAILED)
 			pw_die("mmap");
@@ -442,6 +315,8 @@ static void pw_job_close(struct pw_job *job)
 {
 	if (job->map)
 		munmap((void *)(uintptr_t)job->map, job->span);
+	if (job->stream)
+		fclose(job->stream);
 	munmap(job->buf, PW_MIB);
 	close(job->fd);
 }
@@ -451,6 +326,15 @@ static int pw_by_size(const void *a, const void *b)
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
+}
+
+static void pw_warm(struct pw_job *job, const struct pw_case *c)
+{
+	uint64_t began = pw_now(CLOCK_MONOTONIC);
+	long calls = 0;
+
+	while (calls < c->warm_calls || pw_now(CLOCK_MONOTONIC) - began < PW_WARM_NS)
+		calls += c->unit(job);
 }
 
 /* The clock on the wall ends the slice: it alone can be read without a system call. */
@@ -471,11 +355,8 @@ static double pw_slice(struct pw_job *job, const struct pw_case *c, uint64_t wal
 static double pw_time(struct pw_job *job, const struct pw_case *c, uint64_t slices_ns)
 {
 	double per_call[PW_SLICES];
-	uint64_t began = pw_now(CLOCK_MONOTONIC);
-	long calls = 0;
 
-	while (calls < c->warm_calls || pw_now(CLOCK_MONOTONIC) - began < PW_WARM_NS)
-		calls += c->unit(job);
+	pw_warm(job, c);
 	for (int i = 0; i < PW_SLICES; i++)
 		per_call[i] = pw_slice(job, c, slices_ns / PW_SLICES);
 	qsort(per_call, PW_SLICES, sizeof(per_call[0]), pw_by_size);
@@ -490,35 +371,163 @@ static void pw_count(struct pw_job *job, const struct pw_case *c, long calls)
 		calls -= c->unit(job);
 }
 
-static void pw_run_case(const struct pw_case *c, uint64_t slice_ns, long calls)
+static void pw_run_case(const struct pw_case *c, uint64_t slices_ns, long calls)
 {
 	char path[PATH_MAX];
 	struct pw_job job;
 
-	pw_input_path(c->input, path, sizeof(path));
+	pw_input_path(c->input, c->size, path);
 	pw_job_open(&job, c, path);
 	if (calls) {
 		pw_count(&job, c, calls);
 	} else {
-		printf("%s %.2f\n", c->name, pw_time(&job, c, slice_ns));
+		printf("%s %.2f\n", c->name, pw_time(&job, c, slices_ns));
 		fflush(stdout);
 	}
 	pw_job_close(&job);
 }
 
-static const struct pw_case *pw_find(const char *name)
+/* ---- several workers ---- */
+
+/* In memory that all workers share, be they threads or processes. */
+struct pw_crew {
+	pthread_barrier_t warm;
+	const struct pw_case *c;
+	uint64_t slices_ns;
+	int many;
+	struct pw_did {
+		long calls;
+		uint64_t began, ended;
+	} did[PW_MAX_WORKERS];
+};
+
+struct pw_worker {
+	struct pw_crew *crew;
+	int n;
+};
+
+static void *pw_work(void *arg)
+{
+	struct pw_worker *w = arg;
+	struct pw_crew *crew = w->crew;
+	struct pw_did *did = &crew->did[w->n];
+	struct pw_case own = *crew->c;
+	char path[PATH_MAX];
+	struct pw_job job;
+
+	if (crew->many) {
+		own.input = PW_IN_OWN;
+		own.span = PW_HOT;
+	}
+	pw_input_path(own.input, crew->many ? (size_t)w->n : own.size, path);
+	pw_job_open(&job, &own, path);
+	pw_warm(&job, &own);
+	pthread_barrier_wait(&crew->warm);
+	did->began = pw_now(CLOCK_MONOTONIC);
+	do {
+		did->calls += own.unit(&job);
+		did->ended = pw_now(CLOCK_MONOTONIC);
+	} while (did->ended - did->began < crew->slices_ns);
+	pw_job_close(&job);
+	return NULL;
+}
+
+static void pw_start_threads(struct pw_worker *workers, int n)
+{
+	pthread_t threads[PW_MAX_WORKERS];
+
+	for (int i = 0; i < n; i++)
+		if (pthread_create(&threads[i], NULL, pw_work, &workers[i]))
+			pw_die("pthread_create");
+	for (int i = 0; i < n; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void pw_start_processes(struct pw_worker *workers, int n)
+{
+	pid_t children[PW_MAX_WORKERS];
+	int status;
+
+	for (int i = 0; i < n; i++) {
+		children[i] = fork();
+		if (children[i] < 0)
+			pw_die("fork");
+		if (children[i] == 0) {
+			pw_work(&workers[i]);
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < n; i++)
+		if (waitpid(children[i], &status, 0) < 0 || status)
+			pw_die("a worker");
+}
+
+/* A slow worker ends late and a quick one early; each one's own rate counts. */
+static double pw_all_together(const struct pw_crew *crew, int n)
+{
+	double calls_per_ns = 0;
+
+	for (int i = 0; i < n; i++)
+		calls_per_ns += (double)crew->did[i].calls /
+				(double)(crew->did[i].ended - crew->did[i].began);
+	return 1 / calls_per_ns;
+}
+
+static void pw_run_crew(const struct pw_case *c, uint64_t slices_ns, int n, int processes,
+			int many)
+{
+	struct pw_worker workers[PW_MAX_WORKERS];
+	struct pw_crew *crew = mmap(NULL, sizeof(*crew), PROT_READ | PROT_WRITE,
+				    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_barrierattr_t shared;
+	char path[PATH_MAX];
+
+	if (crew == MAP_FAILED)
+		pw_die("mmap");
+	pthread_barrierattr_init(&shared);
+	pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+	pthread_barrier_init(&crew->warm, &shared, (unsigned int)n);
+	crew->c = c;
+	crew->slices_ns = slices_ns;
+	crew->many = many;
+	/* Made before the workers start, for two of them would make it at once. */
+	pw_input_path(c->input, c->size, path);
+	pw_make_input(c->input, c->size, path);
+	for (int i = 0; i < n; i++)
+		workers[i] = (struct pw_worker){crew, i};
+	(processes ? pw_start_processes : pw_start_threads)(workers, n);
+	printf("%s %.3f\n", c->name, pw_all_together(crew, n));
+	munmap(crew, sizeof(*crew));
+}
+
+/* ---- the command line ---- */
+
+static void pw_find(const char *name, struct pw_case *c)
+{
+	for (size_t i = 0; i < PW_CASES; i++) {
+		if (strcmp(pw_cases[i].name, name) == 0) {
+			*c = pw_cases[i];
+			return;
+		}
+	}
+	if (!pw_parse(name, c)) {
+		fprintf(stderr, "percall: no case named %s (--list shows them)\n", name);
+		exit(2);
+	}
+}
+
+static void pw_list(void)
 {
 	for (size_t i = 0; i < PW_CASES; i++)
-		if (strcmp(pw_cases[i].name, name) == 0)
-			return &pw_cases[i];
-	fprintf(stderr, "percall: no case named %s (--list shows them)\n", name);
-	exit(2);
+		printf("%s\t%s\n", pw_cases[i].name, pw_cases[i].what);
+	for (size_t i = 0; i < PW_CALLS; i++)
+		printf("%s-SIZE-%s\t\n", pw_calls[i].call, pw_calls[i].pattern);
 }
 
 static void pw_usage(void)
 {
 	fprintf(stderr, "usage: percall [--file F] [--case NAME]... [--ms N] [--calls N]"
-			" [--list]\n");
+			" [--list] [--workers N [--processes] [--many]]\n");
 	exit(2);
 }
 
@@ -537,16 +546,19 @@ int main(int argc, char **argv)
 	static const struct option options[] = {
 		{"file", required_argument, NULL, 'f'},
 		{"case", required_argument, NULL, 'c'},
-		{"ms", required_argument, NULL, 'm'},
+		{"ms", required_argument, NULL, 't'},
 		{"calls", required_argument, NULL, 'n'},
+		{"workers", required_argument, NULL, 'w'},
+		{"processes", no_argument, NULL, 'p'},
+		{"many", no_argument, NULL, 'm'},
 		{"list", no_argument, NULL, 'l'},
 		{NULL, 0, NULL, 0},
 	};
-	const struct pw_case *chosen[PW_CASES];
+	struct pw_case chosen[PW_CASES];
 	size_t n_chosen = 0;
-	uint64_t slice_ns = 50000000;
-	long calls = 0;
-	int o;
+	uint64_t slices_ns = 50000000;
+	int processes = 0, many = 0, o;
+	long calls = 0, workers = 0;
 
 	while ((o = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (o) {
@@ -558,30 +570,42 @@ int main(int argc, char **argv)
 		case 'c':
 			if (n_chosen == PW_CASES)
 				pw_usage();
-			chosen[n_chosen++] = pw_find(optarg);
+			pw_find(optarg, &chosen[n_chosen++]);
 			break;
-		case 'm':
-			slice_ns = (uint64_t)pw_positive(optarg) * 1000000;
+		case 't':
+			slices_ns = (uint64_t)pw_positive(optarg) * 1000000;
 			break;
 		case 'n':
 			calls = pw_positive(optarg);
 			break;
+		case 'w':
+			workers = pw_positive(optarg);
+			break;
+		case 'p':
+			processes = 1;
+			break;
+		case 'm':
+			many = 1;
+			break;
 		case 'l':
-			for (size_t i = 0; i < PW_CASES; i++)
-				printf("%s\t%s\n", pw_cases[i].name, pw_cases[i].what);
+			pw_list();
 			return 0;
 		default:
 			pw_usage();
 		}
 	}
-	if (optind != argc)
+	if (optind != argc || workers > PW_MAX_WORKERS || (calls && workers))
 		pw_usage();
 	if (!pw_data_path[0])
 		pw_use_temp();
 	if (!n_chosen)
 		for (; n_chosen < PW_CASES; n_chosen++)
-			chosen[n_chosen] = &pw_cases[n_chosen];
-	for (size_t i = 0; i < n_chosen; i++)
-		pw_run_case(chosen[i], slice_ns, calls);
+			chosen[n_chosen] = pw_cases[n_chosen];
+	for (size_t i = 0; i < n_chosen; i++) {
+		if (workers)
+			pw_run_crew(&chosen[i], slices_ns, (int)workers, processes, many);
+		else
+			pw_run_case(&chosen[i], slices_ns, calls);
+	}
 	return 0;
 }
