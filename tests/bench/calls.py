@@ -109,7 +109,7 @@ class Calls:
                     yield Case(f"{name}-{n}-{kind}", "workers", f"{n} {kind}: {what}",
                                self.ns("--case", name, *argv), unit="ns", weight=1,
                                warm=False, floor=floor, plot=("workers", f"{what}, {kind}", n),
-                               full_only=n in (1, 4) or name == "read-64")
+                               full_only=n in (1, 4) or name in ("read-64", "pread-4k-rand"))
 
     def seeks(self):
         kinds = {"set": "SEEK_SET to random places", "cur": "SEEK_CUR", "end": "SEEK_END"}

@@ -61,7 +61,9 @@ class Case:
     names = ("without", "with")
 
     def __init__(self, name, group, what, run=None, **more):
-        self.name, self.group, self.what, self.run = name, group, what, run
+        self.name, self.group, self.what = name, group, what
+        if run:
+            self.run = run
         self.kind, self.target = target_of(name)
         self.__dict__.update(more)
 

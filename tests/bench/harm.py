@@ -41,7 +41,7 @@ def cases(bench):
 
     project = lambda: copy_of_project(bench)                        # noqa: E731
     build = lambda: os.path.join(project(), "build")                # noqa: E731
-    goals = bench.by_mode(["build/release/cache/word.o"], ["build/release/libpagewell-cache.a"],
+    goals = bench.by_mode(["build/release/cache/page.o"], ["build/release/libpagewell-cache.a"],
                           ["all", "test-programs"])
     yield Case("harm-make", "harm", f"make -j2 {' '.join(goals)} of this project",
                bench.command("make", "-C", project, "-j2", *goals, quiet=True, before=lambda:

@@ -177,11 +177,11 @@ class Cgroup:
 
 def neighbour(bench):
     seconds = bench.by_mode(1, 2, 10)
-    mib = bench.by_mode(64, 256, 1024)
+    mib, room = bench.by_mode((64, 40), (256, 64), (1024, 128))
 
     def run(side):
         mine, filler = bench.data(16), bench.data(mib)
-        group = Cgroup(mib // 4)
+        group = Cgroup(room)
         try:
             # What is in the cache already is on somebody else's account.
             evict(mine, bench.drop_caches)
@@ -208,21 +208,20 @@ def both_loaded(bench, first, second):
 
 
 def deciding(bench, n):
-    """Processor time for a read by n processes at once, where nearly each read has to
-    touch a page and to give up another."""
-    reads = bench.by_mode(4000, 20000, 60000)
+    """Processor time for a cache page by n processes at once that go through a file in
+    small steps, touching page after page and giving up others: a decision for each."""
+    mib = bench.by_mode(16, 64, 64)
     reports = Reports(bench)
 
     def run(side):
-        argv = [bench.tool("bigread"), "rand", bench.data(64), "512", str(reads)]
+        argv = [bench.tool("bigread"), "pass", bench.data(mib), "512"]
         reports.take()
         remove_like(bench.segment + "-knobs")
-        side = bench.knobbed(side, {"PAGEWELL_SIZE": "16M", **reports.knobs()})
+        side = bench.knobbed(side, {"PAGEWELL_SIZE": "4M", **reports.knobs()})
         _, cpu, _ = bench.spawn([argv] * n, side)
-        counts = reports.take()
-        return Took(cpu * 1e9 / n / reads, counts={
-            "fills": counts.get("fills", 0) / n, "reclaims": counts.get("reclaims", 0) / n,
-            "reads": reads})
+        counts, pages = reports.take(), mib * 16
+        return Took(cpu * 1e9 / n / pages, counts={"pages": pages, **{
+            name: counts.get(name, 0) / n for name in ("fills", "reclaims", "timeouts")}})
     return run
 
 
@@ -235,7 +234,7 @@ def flat(bench, how, n):
 
 def limits(bench):
     yield Case("deciding", "limits", "reads that touch and reclaim, by 2 processes and by 16: "
-               "processor time for a read", unit="ns", names=("2", "16"), same_output=False,
+               "processor time for a cache page of each", unit="ns", names=("2", "16"), same_output=False,
                **both_loaded(bench, deciding(bench, 2), deciding(bench, 16)))
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     files = 100000 if hard == resource.RLIM_INFINITY else min(100000, hard - 200)

@@ -8,6 +8,7 @@ pair, and the figure is the median of the pairs' ratios, never a ratio of two me
 import contextlib
 import math
 import os
+import re
 import shutil
 import signal
 import statistics
@@ -22,12 +23,17 @@ class Missing(Exception):
     """Something this case needs is not on this machine: skipped, with the reason."""
 
 
+# Debian's programs, not what somebody has put before them.
+PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
+# Settings of the library, and what a make that started the benchmark tells its children.
+NOT_PASSED_ON = re.compile(r"LD_PRELOAD|PAGEWELL_.*|MAKE.*|MFLAGS|B|CC")
+
+
 class Side:
     def __init__(self, lib=None, **extra):
         self.lib = lib
-        self.env = {k: v for k, v in os.environ.items()
-                    if k != "LD_PRELOAD" and not k.startswith("PAGEWELL_")}
-        self.env["LC_ALL"] = "C"
+        self.env = {k: v for k, v in os.environ.items() if not NOT_PASSED_ON.fullmatch(k)}
+        self.env.update(LC_ALL="C", PATH=PATH)
         if lib:
             self.env["LD_PRELOAD"] = lib
         self.env.update(extra)
@@ -51,7 +57,7 @@ class Took:
 
 
 def program(name):
-    path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    path = shutil.which(name, path=PATH)
     if not path:
         raise Missing(f"{name} is not installed")
     return path

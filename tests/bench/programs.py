@@ -38,7 +38,7 @@ class Programs:
     def archive(self):
         def make(path):
             with zipfile.ZipFile(path, "w") as z:
-                for i in range(20000):
+                for i in range(self.n(20000)):
                     z.writestr(f"folder{i % 100}/member{i:05d}.txt", f"{i} ash oak elm\n" * 20)
         return self.bench.made("archive.zip", make, 16)
 
@@ -145,7 +145,7 @@ class Programs:
 
     def readers(self):
         n = self.n(200000)
-        yield self.case("unzip-list", "unzip -l of 20,000 members", "unzip", "-l",
+        yield self.case("unzip-list", f"unzip -l of {self.n(20000):,} members", "unzip", "-l",
                         self.archive)
         yield self.case("python-zip", f"python: {n // 20:,} members of a zip archive",
                         "python3", "-I", self.bench.script("members.py"), self.archive,
@@ -168,7 +168,7 @@ class Programs:
         yield self.case("git-grep", "git grep in this project's last commit", "git", "-C",
                         self.repository, "grep", "-c", "pw_", "HEAD")
         yield self.case("gcc", "gcc -c -O2 of five files of this project", "sh", "-c",
-                        'cd "$1" && for f in word page window touch hit reclaim; do '
+                        'cd "$1" && for f in base page window touch hit reclaim; do '
                         '[ ! -e cache/$f.c ] || gcc -std=gnu11 -D_GNU_SOURCE= -I. -fPIC -O2 '
                         '-c cache/$f.c -o /dev/null; done', "sh", self.sources, few=3,
                         weight=3)

@@ -167,19 +167,19 @@ def print_row(results, null):
     group, names = r.case.group, r.case.names
     if len(results) == 1 or results[-2].case.group != group:
         left, right = ("plain", "plain") if null else names
-        print(f"\n{GROUPS[group][0]}\n{'':24}{left:>12}{right:>12}{'figure':>11}"
+        print(f"\n{GROUPS[group][0]}\n{'':28}{left:>12}{right:>12}{'figure':>11}"
               f"  {'half of the pairs in':22}{GROUPS[group][2]:>11}{'noise':>8}  target")
     if not r.measured:
-        print(f"{r.case.name:24}{r.state}: {r.why}", flush=True)
+        print(f"{r.case.name:28}{r.state}: {r.why}", flush=True)
         return
     said = ", ".join(aim + (f": {reached}" if reached else "") for aim, reached in aims(r))
     flag = "" if r.slower() is None else "  SLOWER" + "" if r.surely_slower() else "  slower?"
-    print(f"{r.case.name:24}{amount(r.median_a, r.case.unit):>12}"
+    print(f"{r.case.name:28}{amount(r.median_a, r.case.unit):>12}"
           f"{amount(r.median_b, r.case.unit):>12}"
           f"{figure(r, r.spread['median']):>11}  {range_of(r):22}"
           f"{beside(r):>11}{percent(r.noise):>8}  {said}{'' if null else flag}", flush=True)
     for line in asides(r):
-        print(f"{'':24}{line}", flush=True)
+        print(f"{'':28}{line}", flush=True)
 
 
 def tally(results):

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import time
 
-from pairs import Failed, Missing, Took, program
+from pairs import PATH, Failed, Missing, Took, program
 
 START_S = 20
 
@@ -167,7 +167,7 @@ class Database:
                            "--clear-groups"]
             os.chmod(bench.work, 0o755)
             os.chown(self.dir, user.pw_uid, user.pw_gid)
-        self.env = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "HOME": self.dir}
+        self.env = {"PATH": PATH, "LC_ALL": "C", "HOME": self.dir}
         self.log = os.path.join(self.dir, "log")
         self.quiet(os.path.join(self.bin, "initdb"), "-D", f"{self.dir}/data", "-A", "trust",
                    "--no-sync", "-U", self.user)
