@@ -11,15 +11,17 @@ from pairs import Missing
 MIB = 1 << 20
 
 
-def make_data(path, mib):
+def make_data(path, mib, written_back=True):
     """Pseudo-random bytes, none of them zero, and written back: so that neither witness
-    nor writeback has a part in the figures."""
+    nor writeback has a part in the figures. Each MiB is the same bytes, turned by some."""
     no_zero = bytes([90]) + bytes(range(1, 256))
-    rng = random.Random(mib)
+    some = random.Random(mib).randbytes(MIB).translate(no_zero)
     with open(path, "wb") as f:
-        for _ in range(mib):
-            f.write(rng.randbytes(MIB).translate(no_zero))
-        os.fsync(f.fileno())
+        for i in range(mib):
+            at = i * 4099 % MIB
+            f.write(some[at:] + some[:at])
+        if written_back:
+            os.fsync(f.fileno())
 
 
 def make_lines(path, n):

@@ -69,7 +69,8 @@ class Bench:
             os.unlink(path)
 
     def data(self, mib):
-        return self.made(f"data{mib}", lambda path: files.make_data(path, mib), mib)
+        return self.made(f"data{mib}", lambda path: files.make_data(
+            path, mib, self.mode != "quick"), mib)
 
     def lines(self):
         n = self.by_mode(10000, 100000, 100000)

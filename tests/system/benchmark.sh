@@ -6,6 +6,7 @@
 # shellcheck source=tests/system/_probe.sh
 . "$(dirname "$0")/_probe.sh"
 
+export PATH=/usr/bin:/bin:/usr/sbin:/sbin
 bench=$root/tests/bench/run
 out=$work/bench
 mkdir "$out" "$out/inputs"
