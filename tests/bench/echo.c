@@ -65,8 +65,7 @@ int main(int argc, char **argv)
 {
 	struct sockaddr_in to = {.sin_family = AF_INET};
 	socklen_t length = sizeof(to);
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+	int listener, fd, on = 1;
 	long rounds = argc == 2 ? atol(argv[1]) : 0;
 	char buf[PW_BYTES] = "ash oak elm yew";
 	double began;
@@ -76,6 +75,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: echo ROUNDS\n");
 		return 2;
 	}
+	listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (listener < 0 || fd < 0 || bind(listener, (struct sockaddr *)&to, length) ||
 	    listen(listener, 1) || getsockname(listener, (struct sockaddr *)&to, &length))
@@ -95,6 +96,7 @@ int main(int argc, char **argv)
 		pw_round(fd, buf);
 	printf("%.1f\n", (pw_now() - began) / (double)rounds);
 	close(fd);
+	close(listener);
 	waitpid(server, NULL, 0);
 	return 0;
 }
