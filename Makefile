@@ -308,8 +308,14 @@ bench-full: all
 VERSION := $(shell sed -n 's/^#define PW_VERSION "\(.*\)"/\1/p' cache/pagewell.h)
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
+MANDIR ?= $(PREFIX)/share/man
+BASHDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 INSTALLED := $(PREFIX)/bin/pagewell $(LIBDIR)/libpagewell.so $(LIBDIR)/libpagewell-cache.a \
-	     $(LIBDIR)/pkgconfig/pagewell-cache.pc $(INCLUDEDIR)/pagewell/client.h
+	     $(LIBDIR)/pkgconfig/pagewell-cache.pc $(INCLUDEDIR)/pagewell/client.h \
+	     $(MANDIR)/man1/pagewell.1 $(MANDIR)/man7/pagewell.7 \
+	     $(BASHDIR)/pagewell $(ZSHDIR)/_pagewell $(FISHDIR)/pagewell.fish
 
 .PHONY: install uninstall clean
 install: all
@@ -321,6 +327,11 @@ install: all
 		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' cache/pagewell-cache.pc.in \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/pagewell-cache.pc
 	install -m 644 cache/client.h $(DESTDIR)$(INCLUDEDIR)/pagewell/
+	install -m 644 cache/command/man/pagewell.1 $(DESTDIR)$(MANDIR)/man1/
+	install -m 644 cache/command/man/pagewell.7 $(DESTDIR)$(MANDIR)/man7/
+	install -m 644 cache/command/completions/pagewell.bash $(DESTDIR)$(BASHDIR)/pagewell
+	install -m 644 cache/command/completions/_pagewell $(DESTDIR)$(ZSHDIR)/
+	install -m 644 cache/command/completions/pagewell.fish $(DESTDIR)$(FISHDIR)/
 
 uninstall:
 	rm -f $(INSTALLED:%=$(DESTDIR)%)
