@@ -81,7 +81,7 @@ class Calls:
             yield self.case(name, "calls", shaped(*name.split("-")) + " (not served)")
 
     def sizes(self):
-        named = set(NAMED)
+        named = {name.replace("-4096-", "-4k-") for name in NAMED}
         for call, pattern in SHAPES:
             for size in SIZES:
                 name = f"{call}-{size}-{pattern}"

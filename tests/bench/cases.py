@@ -20,7 +20,8 @@ GROUPS = {
                 "one file; the time for a call of all together (time on the wall by the "
                 "calls of all).", "over memcpy"),
     "seeks": ("Seeks by many processes", "1 to 64 processes that do nothing but lseek, on "
-              "one file (shared by all) or on many (one each).", ""),
+              "one file (shared by all) or on many (one each): the time for a seek of all "
+              "together.", ""),
     "start": ("Start-up", "Starting /bin/true and waiting for it, many times. An empty "
               "library in the same place shows the loader's own share.", ""),
     "parallel": ("Many readers of one file", "n dd processes read the same file at once, "

@@ -6,7 +6,7 @@ import math
 
 from kinds import KINDS
 
-WIDTH, LEFT, RIGHT, ROW, TOP = 960, 190, 190, 22, 30
+WIDTH, LEFT, RIGHT, ROW, TOP = 960, 180, 205, 22, 30
 COLOURS = {"good": "#2a7f62", "bad": "#c4473a", "unclear": "#d99a2b", "same": "#98a5b5"}
 PLAIN, LOADED, FLOOR = "#8b929c", "#1b7f5c", "#3b5b9a"
 INK, FAINT = "#222", "#e4e4e4"
@@ -60,7 +60,8 @@ class Scale:
             return [(t, f"{t:+.3g}" if t else "0") for t in some]
         # a share or a ratio, in per cent; for a cost what comes on top
         less = 1 if self.kind is KINDS["cost"] else 0
-        return [(t, f"{(t - less) * 100:+.3g}" if less else f"{t * 100:.3g}") for t in some]
+        return [(t, f"{round((t - less) * 100, 6):{'+' if less and t - less else ''}.3g}")
+                for t in some]
 
 
 def bar(r, scale, y):
@@ -111,7 +112,8 @@ def bars(results):
 
 # ---- panels of lines ----
 
-P_WIDTH, P_HEIGHT, P_LEFT, P_RIGHT, P_TOP, P_BOTTOM = 316, 220, 62, 12, 26, 40
+P_WIDTH, P_HEIGHT, P_LEFT, P_RIGHT, P_TOP, P_BOTTOM = 314, 220, 62, 12, 26, 40
+FEW = 3         # points; fewer make no line
 
 
 def size_label(n):
@@ -186,10 +188,15 @@ def panel(title, results, sizes, axis):
 
 
 def panels(results, sizes, axis):
-    """One small chart for each panel that the cases name, in their order."""
+    """One small chart for each panel that the cases name, in their order; bars for those
+    that have too few points."""
     titles = list(dict.fromkeys(r.case.plot[1] for r in results))
+    points = [r.case.plot[1] for r in results]
+    rest = [r for r in results
+            if points.count(r.case.plot[1]) < FEW and r.case.group == r.case.plot[0]]
+    titles = [t for t in titles if points.count(t) >= FEW]
     if not titles:
-        return ""
+        return bars(rest)
     floor = any(r.floor for r in results)
     key = (f'<p class="key"><span style="color:{PLAIN}">●</span> without '
            f'<span style="color:{LOADED}">●</span> with the library'
@@ -197,4 +204,4 @@ def panels(results, sizes, axis):
            + '. Time: lower is better; both axes are logarithmic.</p>')
     return key + '<div class="panels">' + "".join(
         panel(t, [r for r in results if r.case.plot[1] == t], sizes, axis)
-        for t in titles) + "</div>"
+        for t in titles) + "</div>" + bars(rest)

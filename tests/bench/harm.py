@@ -31,10 +31,10 @@ def cases(bench):
                bench.command("find", lambda: bench.tree(n, 16), "-type", "f", "-size", "+1"))
 
     mib = bench.by_mode(16, 256, 1024)
-    copy = os.path.join(bench.tmpfs(), "copy")
+    copy = lambda: os.path.join(bench.tmpfs(), "copy")              # noqa: E731
     yield Case("harm-cp", "harm", f"cp of {mib} MiB to tmpfs",
                bench.command("cp", lambda: bench.data(mib), copy, before=lambda:
-                             os.path.exists(copy) and os.unlink(copy)))
+                             os.path.exists(copy()) and os.unlink(copy())))
 
     yield Case("harm-echo", "harm", "a socket echo server and its client: a round of 64 bytes",
                figure(bench, "echo", bench.by_mode(1000, 20000, 50000)), unit="ns")

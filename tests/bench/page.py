@@ -40,13 +40,13 @@ padding-top:1em}
 table{border-collapse:collapse;font-size:13px;margin:1em 0;display:block;overflow-x:auto}
 td,th{padding:.2em .6em;border-bottom:1px solid #ddd;text-align:right;white-space:nowrap}
 td:first-child,th:first-child,td.left,th.left{text-align:left}
-td.left{white-space:normal;min-width:12em}
+td.left{white-space:normal;min-width:9em}td:first-child{width:100%;min-width:16em}
 .good{color:#0a6b3d}.bad{color:#b3261e;font-weight:bold}.unclear{color:#8a5a00}
 .note,.key{color:#555;font-size:13px}svg{max-width:100%;height:auto}
 .warn{background:#fff3d6;padding:.6em 1em}
 .tiles{display:flex;flex-wrap:wrap;gap:.8em;margin:1em 0}
-.tile{border:1px solid #ddd;border-radius:6px;padding:.4em 1em;min-width:5.5em}
-.tile b{display:block;font-size:1.5em}
+.tile{border:1px solid #ddd;border-radius:6px;padding:.3em .8em;min-width:4em;font-size:13px}
+.tile b{display:block;font-size:1.6em}
 .panels{display:flex;flex-wrap:wrap;gap:.5em}
 .swatch{display:inline-block;width:1.1em;height:1.1em;vertical-align:-.2em;
 border-radius:2px;margin-right:.5em}
@@ -54,6 +54,11 @@ ul.plain{list-style:none;padding-left:0}
 summary{cursor:pointer;color:#3b5b9a;margin:.6em 0}
 pre{white-space:pre-wrap;font-size:12.5px;background:#f6f6f4;padding:1em}"""
 
+# What most want to know first.
+GLANCE = ("lseek-set", "read-1", "pread-512-hot", "pread-4096-rand", "pread-64k-seq", "dd-512",
+          "dd-4096", "dd-64k", "dash-loop", "bash-loop", "php-seek", "php-country", "php-fpm",
+          "sqlite-one-ro", "sqlite-each-rw", "pgbench", "perl-read", "python-raw",
+          "python-zip", "tar-create", "git-log", "gcc")
 # Groups whose cases lie over a size or a number; the rest is drawn as bars.
 AXES = {"sizes": (True, "bytes in one call"), "workers": (False, "how many at once"),
         "seeks": (False, "processes"), "parallel": (False, "dd processes"),
@@ -80,21 +85,21 @@ def aim_cell(r):
 def row(r):
     case = r.case
     if not r.measured:
-        return (f'<tr><td>{esc(case.name)}</td><td class="left">{esc(case.what)}</td>'
+        return (f'<tr><td class="left"><b>{esc(case.name)}</b><br>{esc(case.what)}</td>'
                 f'<td class="left" colspan="7">{r.state}: {esc(r.why)}</td></tr>')
     unit = case.unit
     names = ("", "") if case.names == ("without", "with") else [f"{n}: " for n in case.names]
     cells = [names[0] + amount(r.median_a, unit), names[1] + amount(r.median_b, unit),
              figure(r, r.spread["median"]), range_of(r), beside(r), percent(r.noise)]
     note = "".join(f'<br><span class="note">{esc(x)}</span>' for x in asides(r))
-    return (f'<tr><td>{esc(case.name)}</td><td class="left">{esc(case.what)}{note}</td>'
+    return (f'<tr><td class="left"><b>{esc(case.name)}</b><br>{esc(case.what)}{note}</td>'
             + "".join(f"<td>{esc(c)}</td>" for c in cells)
             + f'<td class="left">{aim_cell(r)}</td></tr>')
 
 
 def table(results, column):
-    return (f'<table><tr><th>case</th><th class="left">what</th><th>without</th>'
-            f'<th>with</th><th>figure</th><th>half of the pairs in</th><th>{column}</th>'
+    return (f'<table><tr><th class="left">case</th><th>without</th><th>with</th>'
+            f'<th>figure</th><th>half of the pairs in</th><th>{column}</th>'
             f'<th>noise</th><th class="left">target</th></tr>'
             + "\n".join(map(row, results)) + "</table>")
 
@@ -119,6 +124,17 @@ def section(group, every):
 {drawing(group, every)}
 {said}
 """
+
+
+def glance(every):
+    by_name = {r.case.name: r for r in every if r.measured}
+    some = [by_name[name] for name in GLANCE if name in by_name]
+    if len(some) < len(GLANCE) / 2:     # a run of some cases only
+        return ""
+    return f"""<h2>At a glance</h2>
+<p>Single calls first, then whole programs: how many times as fast with the library. Longer
+is better; at 1 the library makes no difference.</p>
+{chart.bars(some)}"""
 
 
 def tiles(results):
@@ -177,6 +193,7 @@ def write_html(path, about, results):
 <h2>How to read this page</h2>
 {WORDS}
 <ul class="plain">{colours}</ul>
+{glance(results)}
 {exceptions(results)}
 {"".join(section(g, results) for g in GROUPS)}
 <h2>The words in the tables</h2><pre>{esc(LEGEND)}</pre>

@@ -131,10 +131,11 @@ class Programs:
         return self.bench.made("addresses", lambda p: files.make_binary_tree(p, 20), 6)
 
     def sqlite(self):
-        for how, one in (("one", True), ("each", False)):
+        for how, one, words in (("one", True, "all in one transaction"),
+                                ("each", False, "each on its own")):
             for handle, option in (("ro", ["-readonly"]), ("rw", [])):
                 yield self.case(f"sqlite-{how}-{handle}", f"sqlite3: {self.n(60000):,} "
-                                f"random selects, {how} transaction{' each' * (not one)}, "
+                                f"random selects, {words}, "
                                 f"{'read-only' if option else 'read-write'} handle",
                                 "sqlite3", *option, self.database,
                                 stdin=lambda one=one: self.script(one))
