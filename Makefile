@@ -69,7 +69,10 @@ DEFS_debug := $(DEFS)
 CLIENT := $(wildcard cache/client*.c)
 ENGINE := $(filter-out $(CLIENT),$(wildcard cache/*.c cache/*.S))
 SHIM := $(wildcard shim/*.c shim/*.S)
-COMMAND := $(wildcard cache/command/*.c)
+# `pagewell top` is a program of its own: ncurses would make every start of pagewell slower.
+TOP := $(wildcard cache/command/top_*.c)
+COMMAND := $(filter-out $(TOP),$(wildcard cache/command/*.c))
+TOP_PARTS := $(patsubst %,cache/command/%.c,options say shared stat_take text users)
 VERSIONS := $(wildcard shim/versions.map)
 
 UNIT := $(wildcard tests/unit/test_*.c)
@@ -92,11 +95,11 @@ obj = $(addsuffix .o,$(addprefix $(B)/$(1)/,$(basename $(2))))
 # ---- the product -----------------------------------------------------------------------
 
 .PHONY: all
-all: $(if $(SHIM),$(B)/libpagewell.so) $(if $(COMMAND),$(B)/pagewell) \
+all: $(if $(SHIM),$(B)/libpagewell.so) $(if $(COMMAND),$(B)/pagewell $(B)/pagewell-top) \
 	$(if $(ENGINE),$(B)/release/libpagewell-cache.a)
 
 # Moved into place in one step: somebody may be running the old one.
-$(B)/libpagewell.so $(B)/pagewell: $(B)/%: $(B)/release/%
+$(B)/libpagewell.so $(B)/pagewell $(B)/pagewell-top: $(B)/%: $(B)/release/%
 	$(Q)cp $< $@.tmp && mv $@.tmp $@
 
 # $(1) is the flavour. What a file was compiled with is a prerequisite: other flags,
@@ -127,6 +130,12 @@ $(B)/$(1)/pagewell: $$(call obj,$(1),$$(COMMAND)) $(B)/$(1)/libpagewell-cache.a
 	$$(call say,LINK)
 	$$(Q)$$(FULL_$(1)) $$(LDFLAGS) -pie -Wl,-z,now,-z,relro,-z,noexecstack $$^ \
 		$$(LIBS) -o $$@
+
+$(B)/$(1)/pagewell-top: $$(call obj,$(1),$$(TOP) $$(TOP_PARTS)) \
+		$(B)/$(1)/libpagewell-cache.a
+	$$(call say,LINK)
+	$$(Q)$$(FULL_$(1)) $$(LDFLAGS) -pie -Wl,-z,now,-z,relro,-z,noexecstack $$^ \
+		-lncursesw -ltinfo $$(LIBS) -o $$@
 
 $(B)/$(1)/libpagewell.so: $$(call obj,$(1),$$(SHIM) $$(ENGINE)) \
 		$(B)/libpw-jemalloc.a $$(VERSIONS)
@@ -312,7 +321,9 @@ MANDIR ?= $(PREFIX)/share/man
 BASHDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
 FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
-INSTALLED := $(PREFIX)/bin/pagewell $(LIBDIR)/libpagewell.so $(LIBDIR)/libpagewell-cache.a \
+LIBEXECDIR ?= $(PREFIX)/libexec
+INSTALLED := $(PREFIX)/bin/pagewell $(LIBEXECDIR)/pagewell/pagewell-top \
+	     $(LIBDIR)/libpagewell.so $(LIBDIR)/libpagewell-cache.a \
 	     $(LIBDIR)/pkgconfig/pagewell-cache.pc $(INCLUDEDIR)/pagewell/client.h \
 	     $(MANDIR)/man1/pagewell.1 $(MANDIR)/man7/pagewell.7 \
 	     $(BASHDIR)/pagewell $(ZSHDIR)/_pagewell $(FISHDIR)/pagewell.fish
@@ -321,6 +332,7 @@ INSTALLED := $(PREFIX)/bin/pagewell $(LIBDIR)/libpagewell.so $(LIBDIR)/libpagewe
 install: all
 	install -d $(sort $(dir $(INSTALLED:%=$(DESTDIR)%)))
 	install $(B)/pagewell $(DESTDIR)$(PREFIX)/bin/
+	install $(B)/pagewell-top $(DESTDIR)$(LIBEXECDIR)/pagewell/
 	install -m 644 $(B)/libpagewell.so $(B)/release/libpagewell-cache.a \
 		$(DESTDIR)$(LIBDIR)/
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
@@ -335,7 +347,7 @@ install: all
 
 uninstall:
 	rm -f $(INSTALLED:%=$(DESTDIR)%)
-	-rmdir $(DESTDIR)$(INCLUDEDIR)/pagewell
+	-rmdir $(DESTDIR)$(INCLUDEDIR)/pagewell $(DESTDIR)$(LIBEXECDIR)/pagewell
 
 .PHONY: deb
 deb:

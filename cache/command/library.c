@@ -21,7 +21,7 @@ static bool at_place(const char *folder, const char *rest, char out[PATH_MAX])
 	return realpath(path, out) && access(out, R_OK) == 0;
 }
 
-bool pw_library_find(char out[PATH_MAX])
+bool pw_library_beside(const char *name, const char *elsewhere, char out[PATH_MAX])
 {
 	char folder[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
@@ -32,12 +32,16 @@ bool pw_library_find(char out[PATH_MAX])
 	}
 	folder[n] = 0;
 	*(strrchr(folder, '/') + 1) = 0;
-	if (at_place(folder, LIBRARY, out) || at_place(folder, "../lib/" LIBRARY, out) ||
-	    at_place(folder, "../lib/" PACKAGED LIBRARY, out))
+	if (at_place(folder, name, out) || at_place(folder, elsewhere, out))
 		return true;
-	pw_say("no readable " LIBRARY " in %s or %s../lib; run make, or make install",
-	       folder, folder);
+	pw_say("no readable %s in %s or %s%.*s; run make, or make install", name, folder,
+	       folder, (int)(strrchr(elsewhere, '/') - elsewhere), elsewhere);
 	return false;
+}
+
+bool pw_library_find(char out[PATH_MAX])
+{
+	return pw_library_beside(LIBRARY, "../lib/" LIBRARY, out);
 }
 
 bool pw_library_preload(const char *library)

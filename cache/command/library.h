@@ -12,6 +12,12 @@
  */
 bool pw_library_find(char out[PATH_MAX]);
 
+/*
+ * The same of another file that belongs to the command; elsewhere: its path in an installation,
+ * from the folder of the command on.
+ */
+bool pw_library_beside(const char *name, const char *elsewhere, char out[PATH_MAX]);
+
 /* Puts it first in LD_PRELOAD, before what is there. False: the same. */
 bool pw_library_preload(const char *library);
 

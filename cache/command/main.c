@@ -11,6 +11,7 @@
 #include "cache/command/run.h"
 #include "cache/command/say.h"
 #include "cache/command/stat.h"
+#include "cache/command/top.h"
 #include "cache/command/warm.h"
 
 enum { USAGE = 2 };
@@ -27,6 +28,7 @@ static const struct {
 	 "runs a program, and says what became of its reads and seeks"},
 	{"stat", pw_stat, "shows what the processes that do so have mapped and counted"},
 	{"ls", pw_ls, "lists the files that processes have windows of"},
+	{"top", pw_top, "shows processes and their files, live"},
 	{"drop", pw_drop, "has words and windows forgotten, of files or all"},
 	{"warm", pw_warm, "brings files into memory"},
 	{"bench", pw_bench, "measures whether it is worth it here, and for a file"},

@@ -37,6 +37,9 @@ struct pw_picture {
 /* Returns the exit status. */
 int pw_stat(int argc, char **argv);
 
+/* Adds to a zeroed picture what the segment holds. */
+void pw_picture_take(struct pw_picture *p, const struct pw_segment *s);
+
 void pw_stat_text(const struct pw_picture *p);
 void pw_stat_json(const struct pw_picture *p);
 
