@@ -52,12 +52,32 @@ static int look_up(struct pw_client *file, uint64_t records, long count)
 	return 0;
 }
 
-int main(int argc, char **argv)
+static int run(int fd, const char *name, long count, int say_hits)
 {
 	struct pw_client *file;
 	struct stat st;
 	int status;
 	int err;
+
+	if (fstat(fd, &st))
+		return failed(name, errno);
+	if (st.st_size < RECORD) {
+		fprintf(stderr, "lookup: %s: no record in it\n", name);
+		return 1;
+	}
+	err = pw_client_open(fd, &file);
+	if (err)
+		return failed(name, -err);
+	status = look_up(file, (uint64_t)st.st_size / RECORD, count);
+	if (say_hits)
+		printf("%" PRIu64 " hits\n", pw_client_hits());
+	pw_client_close(file); /* the window ends before the description does */
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	int status;
 	int fd;
 
 	if (argc < 3) {
@@ -65,19 +85,9 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	fd = open(argv[1], O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st))
+	if (fd < 0)
 		return failed(argv[1], errno);
-	if (st.st_size < RECORD) {
-		fprintf(stderr, "lookup: %s: no record in it\n", argv[1]);
-		return 1;
-	}
-	err = pw_client_open(fd, &file);
-	if (err)
-		return failed(argv[1], -err);
-	status = look_up(file, (uint64_t)st.st_size / RECORD, strtol(argv[2], NULL, 10));
-	if (argc > 3)
-		printf("%" PRIu64 " hits\n", pw_client_hits());
-	pw_client_close(file); /* the window ends before the description does */
+	status = run(fd, argv[1], strtol(argv[2], NULL, 10), argc > 3);
 	close(fd);
 	return status;
 }
