@@ -101,10 +101,11 @@ void pw_stdio_hook(void)
 	unsigned n = sizeof(x) / sizeof(x[0]);
 	uintptr_t lo = UINTPTR_MAX;
 	uintptr_t hi = 0;
+	long err = 0;
 
 	for (unsigned t = 0; t < 2; t++) {
 		if (!tables[t])
-			return;
+			goto no;
 		if ((uintptr_t)tables[t] < lo)
 			lo = (uintptr_t)tables[t];
 		if ((uintptr_t)(tables[t] + SLOTS) > hi)
@@ -125,7 +126,8 @@ void pw_stdio_hook(void)
 	lo &= ~(PW_PAGE - 1);
 	hi = pw_round_up(hi, PW_PAGE);
 	/* libc keeps its tables read-only after relocation, and so do we. */
-	if (pw_sys->mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE))
+	err = pw_sys->mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE);
+	if (err)
 		goto no;
 	look(tables[0], x, n, true);
 	look(tables[1], x, n, true);
@@ -134,7 +136,7 @@ void pw_stdio_hook(void)
 	return;
 no:
 	if (pw_note)
-		pw_note("streams stay with libc", "_IO_file_jumps", 0);
+		pw_note("streams stay with libc", "_IO_file_jumps", (int)-err);
 }
 
 bool pw_stdio_hooked(void)

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@ static const char usage[] =
 	"  --sweep FILE...  the same, interrupting at every instruction of a call\n"
 	"  --show SEED      print a seed's program\n"
 	"  --lib PATH       the library (default: $PAGEWELL_LIB)\n"
+	"  --beside PATH    another library, preloaded after it\n"
 	"  --plain          no library: is a run the same every time?\n"
 	"  --jobs N         so many workers (default 2)\n"
 	"  --streams        programs about streams\n"
@@ -42,7 +44,7 @@ static const char usage[] =
 	"  --trace          print the traces of both runs\n";
 
 struct options {
-	const char *lib;
+	const char *lib, *beside;
 	bool plain, trace, streams;
 	int jobs, steps, shrink, shrink_time;
 	int fuzz, stride, show, until;
@@ -146,7 +148,11 @@ static const char *tmp_dir(void)
 
 static void open_driver(const struct options *o)
 {
-	if (!pw_driver_open(&driver, o->plain ? NULL : o->lib, tmp_dir())) {
+	static char libs[2 * PATH_MAX];
+
+	snprintf(libs, sizeof(libs), "%s%s%s", o->lib ? o->lib : "", o->beside ? ":" : "",
+		 o->beside ? o->beside : "");
+	if (!pw_driver_open(&driver, o->plain ? NULL : libs, tmp_dir())) {
 		perror("pagewell diff");
 		exit(2);
 	}
@@ -303,6 +309,7 @@ static const struct option long_options[] = {
 	{"stride", 1, NULL, NUMBER(stride)},
 	{"show", 1, NULL, NUMBER(show)},
 	{"lib", 1, NULL, 'l'},
+	{"beside", 1, NULL, 'b'},
 	{"plain", 0, NULL, 'n'},
 	{"jobs", 1, NULL, NUMBER(jobs)},
 	{"until", 1, NULL, NUMBER(until)},
@@ -332,6 +339,9 @@ static bool parse(struct options *o, int argc, char **argv)
 			break;
 		case 'l':
 			o->lib = optarg;
+			break;
+		case 'b':
+			o->beside = optarg;
 			break;
 		case 'n':
 			o->plain = true;

@@ -1,7 +1,8 @@
 /*
  * denied.c - runs a program that may not make some system calls: `denied ERRNO CALL... --
  * PROGRAM ARG...`. A seccomp filter, which the program's children inherit, answers them with
- * ERRNO, as those of containers and service managers do.
+ * ERRNO, as those of containers and service managers do. mprotect: only nothing can be
+ * made readable and writable, as under SELinux; the loader needs it to take writing away.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -9,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,17 +24,17 @@ static const struct {
 	const char *name;
 	unsigned nr;
 } calls[] = {
-	NAMED(fallocate), NAMED(fchmod),       NAMED(fstat),
-	NAMED(fstatfs),	  NAMED(ftruncate),    NAMED(linkat),
-	NAMED(madvise),	  NAMED(memfd_create), NAMED(mincore),
-	NAMED(munmap),	  NAMED(prlimit64),    NAMED(process_vm_readv),
-	NAMED(readahead), NAMED(rt_sigaction), NAMED(rt_sigprocmask),
-	NAMED(sysinfo),
+	NAMED(fallocate),	 NAMED(fchmod),	      NAMED(fstat),
+	NAMED(fstatfs),		 NAMED(ftruncate),    NAMED(linkat),
+	NAMED(madvise),		 NAMED(memfd_create), NAMED(mincore),
+	NAMED(mprotect),	 NAMED(munmap),	      NAMED(prlimit64),
+	NAMED(process_vm_readv), NAMED(readahead),    NAMED(rt_sigaction),
+	NAMED(rt_sigprocmask),	 NAMED(sysinfo),
 };
 
 enum { MOST = 40 };
 
-static struct sock_filter filter[2 * MOST + 2];
+static struct sock_filter filter[5 * MOST + 2];
 static unsigned short length;
 
 static void put(struct sock_filter f)
@@ -53,14 +55,44 @@ static int error_of(const char *name)
 	return !strcmp(name, "EPERM") ? EPERM : !strcmp(name, "ENOSYS") ? ENOSYS : -1;
 }
 
+static void load(unsigned offset)
+{
+	put((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset));
+}
+
+/* If what was loaded is not this, passes over so many. */
+static void skip_unless(unsigned value, unsigned char over)
+{
+	put((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, over));
+}
+
+static void answer(int error)
+{
+	put((struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+					 SECCOMP_RET_ERRNO | (unsigned)error));
+}
+
+static void deny(int nr, int error)
+{
+	if (nr != SYS_mprotect) {
+		skip_unless((unsigned)nr, 1);
+		answer(error);
+		return;
+	}
+	skip_unless((unsigned)nr, 4);
+	load(offsetof(struct seccomp_data, args[2])); /* its lower half */
+	skip_unless(PROT_READ | PROT_WRITE, 1);
+	answer(error);
+	load(offsetof(struct seccomp_data, nr));
+}
+
 int main(int argc, char **argv)
 {
 	struct sock_fprog program = {.filter = filter};
 	int error = argc > 1 ? error_of(argv[1]) : -1;
 	int i;
 
-	put((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-					 offsetof(struct seccomp_data, nr)));
+	load(offsetof(struct seccomp_data, nr));
 	for (i = 2; i < argc && i < MOST && strcmp(argv[i], "--") != 0; i++) {
 		int nr = number_of(argv[i]);
 
@@ -68,10 +100,7 @@ int main(int argc, char **argv)
 			fprintf(stderr, "denied: no such call here: %s\n", argv[i]);
 			return 125;
 		}
-		put((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)nr,
-						 0, 1));
-		put((struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
-						 SECCOMP_RET_ERRNO | (unsigned)error));
+		deny(nr, error);
 	}
 	put((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
 	if (error < 0 || i + 1 >= argc || strcmp(argv[i], "--") != 0) {
