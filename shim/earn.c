@@ -21,6 +21,7 @@
 #define LOOK_FIRST 32u
 /* So many reads in sequence for which the window was no help, and it goes. */
 #define VAIN 4u
+#define TRIES_MAX 24u /* a price of minutes */
 
 static void look(struct pw_handle *h, int fd)
 {
@@ -181,11 +182,13 @@ static uint64_t expected_reads(const struct pw_handle *h)
  * when reads have cost as much more than hits would have as a window costs: so, whatever
  * comes, at most twice the price of the best choice is paid (ski rental). Where openings have
  * a history, at once if what is still to be expected pays for it, else not before twice as
- * many have come as were expected.
+ * many have come as were expected. Each window that was let go doubles the price of the next:
+ * so all of them together cost no more than twice what the reads did.
  */
 static bool paid(struct pw_handle *h, uint64_t gain, uint64_t n)
 {
-	uint64_t price = pw_costs()->map;
+	uint64_t price = (uint64_t)pw_costs()->map
+			 << pw_min_u64(pw_load_relaxed(&h->tries), TRIES_MAX);
 	uint64_t sum = pw_load_relaxed(&h->earned) + gain;
 	uint64_t expected = expected_reads(h);
 	uint64_t calls = pw_load_relaxed(&h->calls);
@@ -276,6 +279,7 @@ static void let_go(struct pw_handle *h, int fd)
 {
 	pw_or_acq_rel(&h->flags, PW_H_VAIN);
 	pw_store_relaxed(&h->vain, 0);
+	pw_store_relaxed(&h->tries, pw_load_relaxed(&h->tries) + 1);
 	pw_store_relaxed(&h->earned, 0);
 	pw_window_retire(&h->win, false);
 	if (pw_pos_ours(pw_pos_load(h)) && pw_pos_begin(h, fd))

@@ -80,6 +80,7 @@ struct pw_handle *pw_handle_new(uint32_t flags)
 	pw_store_relaxed(&h->adopt_at, 0);
 	pw_store_relaxed(&h->returns, 0);
 	pw_store_relaxed(&h->vain, 0);
+	pw_store_relaxed(&h->tries, 0);
 	pw_store_relaxed(&h->hits_at, 0);
 	pw_store_relaxed(&h->told, 0);
 	pw_store_relaxed(&h->denied, 0);

@@ -38,6 +38,7 @@ struct pw_handle {
 	uint32_t seeks;	    /* of these, seeks */
 	uint32_t adopt_at;  /* adopt when calls reach this */
 	uint32_t vain;	    /* real reads in sequence that a window was no help with */
+	uint32_t tries;	    /* windows that were let go because they were no gain */
 	uint32_t returns;   /* times the position went back for a real call */
 
 	/* For `pagewell explain` only; hints. */
