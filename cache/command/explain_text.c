@@ -7,7 +7,8 @@
 
 #define SHOWN 20u  /* files, unless all are asked for */
 #define REASONS 3u /* of a file */
-#define INDENT "                               "
+#define INDENT 4
+#define WIDTH 79
 
 /* Spaces between groups of three digits. */
 static void put_number(char *to, uint64_t n)
@@ -81,31 +82,60 @@ static unsigned sort_reasons(const struct pw_account *a, int order[PW_WHY_COUNT]
 	return n;
 }
 
+/* Prints text with line breaks between words where they are needed, after `indent` spaces. */
+static void print_wrapped(FILE *out, const char *text, int indent)
+{
+	int at = 0;
+
+	while (*text) {
+		int n = (int)strcspn(text, " ");
+
+		if (at && at + 1 + n > WIDTH) {
+			fputc('\n', out);
+			at = 0;
+		}
+		at += fprintf(out, "%*s%.*s", at ? 1 : indent, "", n, text);
+		text += n;
+		text += *text == ' ';
+	}
+	fputc('\n', out);
+}
+
 static void print_reasons(FILE *out, const struct pw_account *a)
 {
+	static const char head[] = "to the kernel:";
 	int order[PW_WHY_COUNT];
 	unsigned n = sort_reasons(a, order);
 	char number[32];
+	char item[128];
+	int at;
 
 	if (!n)
 		return;
-	fprintf(out, INDENT "  to the kernel: ");
+	at = fprintf(out, "%*s%s", INDENT, "", head);
 	for (unsigned i = 0; i < n && i < REASONS; i++) {
 		put_number(number, a->why[order[i]]);
-		fprintf(out, "%s%s %s", i ? ", " : "", number, pw_reason[order[i]].words);
+		snprintf(item, sizeof(item), " %s %s%s", number,
+			 pw_reason[order[i]].words, i + 1 < n ? "," : "");
+		if (at + (int)strlen(item) > WIDTH)
+			at = fprintf(out, "\n%*s", INDENT + (int)strlen(head), "") - 1;
+		at += fprintf(out, "%s", item);
 	}
-	fprintf(out, "%s\n", n > REASONS ? ", ..." : "");
+	fprintf(out, "%s\n", n > REASONS ? " ..." : "");
 }
 
-/* One sentence for each reason that was named, and only those. */
+/* One sentence for each reason that there was, and only those. */
 static void print_legend(FILE *out, const struct pw_explanation *x)
 {
 	int order[PW_WHY_COUNT];
 	unsigned n = sort_reasons(&x->total, order);
+	char line[512];
 
-	for (unsigned i = 0; i < n; i++)
-		fprintf(out, "  %s: %s\n", pw_reason[order[i]].words,
-			pw_reason[order[i]].sentence);
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(line, sizeof(line), "%s: %s", pw_reason[order[i]].words,
+			 pw_reason[order[i]].sentence);
+		print_wrapped(out, line, 2);
+	}
 }
 
 static void print_head(FILE *out, const struct pw_explanation *x)
@@ -117,8 +147,8 @@ static void print_head(FILE *out, const struct pw_explanation *x)
 	put_number(calls, x->total.all);
 	put_number(saved, x->total.served);
 	pw_put_time(time, sizeof(time), x->total.saved_ns);
-	fprintf(out, "%s calls of %u process%s; %s system calls and about %s saved\n",
-		calls, x->attached, x->attached == 1 ? "" : "es", saved, time);
+	fprintf(out, "%s calls of %u process%s; saved %s, about %s\n", calls, x->attached,
+		x->attached == 1 ? "" : "es", saved, time);
 	if (x->aside)
 		fprintf(out,
 			"%u process%s did without the library from a call of %s on\n",
@@ -129,6 +159,21 @@ static void print_head(FILE *out, const struct pw_explanation *x)
 			"of %u the streams (fopen, fread...) could not be followed, and "
 			"are not counted\n",
 			x->streams);
+}
+
+static void print_costs(FILE *out, const struct pw_explanation *x)
+{
+	char line[256];
+
+	if (!x->costs.map)
+		return;
+	snprintf(line, sizeof(line),
+		 "Times are estimates, of %u ns a call and %u ns a mapping on this "
+		 "machine; "
+		 "what the counting itself cost is not in them.",
+		 x->costs.call, x->costs.map);
+	fputc('\n', out);
+	print_wrapped(out, line, 0);
 }
 
 void pw_explain_text(FILE *out, const struct pw_explanation *x, bool all, bool colours)
@@ -148,17 +193,11 @@ void pw_explain_text(FILE *out, const struct pw_explanation *x, bool all, bool c
 			print_reasons(out, &x->file[i].a);
 		}
 		if (shown < x->files)
-			fprintf(out, INDENT "  and %u more: --all\n", x->files - shown);
+			fprintf(out, "%*sand %u more: --all\n", INDENT, "",
+				x->files - shown);
 		fprintf(out, "\n");
 		print_legend(out, x);
-		if (x->costs.map)
-			fprintf(out,
-				"\nTimes are estimates, of %u ns a call and %u ns a "
-				"mapping on "
-				"this "
-				"machine; what the\ncounting itself cost is not in "
-				"them.\n",
-				x->costs.call, x->costs.map);
+		print_costs(out, x);
 	}
 	fprintf(out, "%s%s:%s %s\n", bold, pw_verdict_name[x->verdict], plain, x->advice);
 }
