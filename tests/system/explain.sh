@@ -346,23 +346,29 @@ wrong 'a file' "$big"
 wrong 'a device' /dev/tty
 wrong 'a link to a file' /proc/self/fd/0
 
-# A memory file of that name that is not sealed, too short, or of another layout.
-for what in unsealed short other; do
+# A memory file of that name that is as it should be, and ones that are not sealed, too short,
+# or of another layout (cache/explain.h).
+for what in right unsealed short other; do
 	why=
 	python3 - $what "$lib" "$probe" "$big" >"$work/out" 2>"$work/err" <<-'END' || why="status $?: "
-		import fcntl, os, subprocess, sys
+		import fcntl, os, struct, subprocess, sys
 		what, lib, probe, big = sys.argv[1:]
 		fd = os.memfd_create('pagewell-explain', os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
-		os.ftruncate(fd, 4096 if what == 'short' else 256 + 640 * 4096)
+		size = 256 + 640 * 4096
+		os.ftruncate(fd, size - 640 if what == 'short' else size)
+		layout = 1 << 24 | 31 << 16 | 640
+		head = struct.pack('<QII', 0x6e69616c70786577, layout + (what == 'other'), size)
+		os.pwrite(fd, head, 0)
 		if what != 'unsealed':
 		    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, 7)
 		env = dict(os.environ, LD_PRELOAD=lib,
 		           PAGEWELL_EXPLAIN=f'/proc/{os.getpid()}/fd/{fd}')
 		subprocess.run([probe, big], env=env, check=True)
-		assert os.pread(fd, 1 << 24, 0).strip(b'\0') == b''
+		written = os.pread(fd, 1 << 24, len(head)).strip(b'\0') != b''
+		assert written == (what == 'right'), written
 	END
 	cmp -s "$big" "$work/out" || why="$why$(tail -n 1 "$work/err")"
-	verdict "not a table: $what" "$why"
+	verdict "a table: $what" "$why"
 done
 
 # Whoever has the table may write anything into it.
