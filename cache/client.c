@@ -153,7 +153,9 @@ static void open_window(struct pw_client *c)
 	pw_sys->block_signals(&saved);
 	if (!pw_sys->fstat(c->fd, &st) && pw_place_served(c->fd, &st) &&
 	    pw_client_guarded())
-		err = pw_window_open(&c->win, c->fd, c->writable, &st, NULL);
+		err = pw_window_open(&c->win, c->fd,
+				     c->writable ? PW_WIN_READ_WRITE : PW_WIN_READ_ONLY,
+				     &st, NULL);
 	pw_sys->restore_signals(&saved);
 	if (!err) {
 		pw_store_relaxed(&c->next_wait, FIRST_WAIT);

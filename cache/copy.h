@@ -1,6 +1,6 @@
 /*
- * copy.h - the only code that loads from a window: the witnessed copy and the look-ahead.
- * Both are ours, in assembly, so that a SIGBUS whose program counter lies in them is known
+ * copy.h - the only code that loads from a window or stores into one: the witnessed copies
+ * and the look-ahead. They are ours, in assembly, so that a SIGBUS whose program counter lies in them is known
  * to be ours, and so that its handler need only set the program counter to the fix-up: no
  * flag, no jump buffer, nothing to undo.
  */
@@ -28,11 +28,20 @@ enum pw_copied {
 enum pw_copied pw_copy_witnessed(void *dst, const void *src, size_t n,
 				 const unsigned char *q);
 
+/*
+ * The same the other way: src is the caller's buffer, dst lies in a window that may be
+ * written to, and q in that window at dst + n or later. DONE: the bytes are where everybody
+ * sees them, and *q was not zero before and after. LOST_WITNESS, FAULT: so may some or all of
+ * them be, or be lost. The second look comes after a full barrier.
+ */
+enum pw_copied pw_copy_stored(void *dst, const void *src, size_t n,
+			      const unsigned char *q);
+
 /* The first non-zero byte in [p, p + n), or NULL if there is none or a load faulted. */
 const unsigned char *pw_copy_look_ahead(const unsigned char *p, size_t n);
 
 /*
- * For the SIGBUS handler: where to go on if pc lies in one of the two, else 0. A pure
+ * For the SIGBUS handler: where to go on if pc lies in one of the three, else 0. A pure
  * function of pc; may be called from a signal handler.
  */
 uintptr_t pw_copy_fixup(uintptr_t pc);

@@ -14,61 +14,69 @@
 
 	.text
 
-/* rdi dst, rsi src, rdx n > 0, rcx q; returns enum pw_copied in eax. */
+/*
+ * rdi dst, rsi src, rdx n > 0, rcx q; returns enum pw_copied in eax. Where it is the window
+ * that is written to, the second look must wait until everybody can see the bytes: a
+ * processor may load before its own stores have left it, and then *q would prove nothing.
+ */
+.macro WITNESSED name, stores
 	.p2align 5
-	.globl	pw_copy_witnessed
-	.hidden	pw_copy_witnessed
-	.type	pw_copy_witnessed, @function
-pw_copy_witnessed:
+	.globl	\name
+	.hidden	\name
+	.type	\name, @function
+\name:
 	endbr64
 	cmpb	$0, (%rcx)
-	je	.Lno_witness
+	je	.Lno_witness_\name
 	cmpq	$16, %rdx
-	ja	.Lover_16
+	ja	.Lover_16_\name
 	cmpl	$8, %edx
-	jae	.L8_16
+	jae	.L8_16_\name
 	cmpl	$4, %edx
-	jae	.L4_7
+	jae	.L4_7_\name
 	cmpl	$1, %edx
-	je	.L1
+	je	.L1_\name
 	movzwl	(%rsi), %eax
 	movzwl	-2(%rsi,%rdx), %r8d
 	movw	%ax, (%rdi)
 	movw	%r8w, -2(%rdi,%rdx)
-	jmp	.Llook
-.L1:
+	jmp	.Llook_\name
+.L1_\name:
 	movzbl	(%rsi), %eax
 	movb	%al, (%rdi)
-	jmp	.Llook
-.L4_7:
+	jmp	.Llook_\name
+.L4_7_\name:
 	movl	(%rsi), %eax
 	movl	-4(%rsi,%rdx), %r8d
 	movl	%eax, (%rdi)
 	movl	%r8d, -4(%rdi,%rdx)
-	jmp	.Llook
-.L8_16:
+	jmp	.Llook_\name
+.L8_16_\name:
 	movq	(%rsi), %rax
 	movq	-8(%rsi,%rdx), %r8
 	movq	%rax, (%rdi)
 	movq	%r8, -8(%rdi,%rdx)
-.Llook:
+.Llook_\name:
+	.if \stores
+	lock orl	$0, -8(%rsp)
+	.endif
 	cmpb	$0, (%rcx)
-	je	.Llost_witness
+	je	.Llost_witness_\name
 	xorl	%eax, %eax
 	ret
 
 	.p2align 4
-.Lover_16:
+.Lover_16_\name:
 	cmpq	$32, %rdx
-	ja	.Lover_32
+	ja	.Lover_32_\name
 	movdqu	(%rsi), %xmm0
 	movdqu	-16(%rsi,%rdx), %xmm1
 	movdqu	%xmm0, (%rdi)
 	movdqu	%xmm1, -16(%rdi,%rdx)
-	jmp	.Llook
-.Lover_32:
+	jmp	.Llook_\name
+.Lover_32_\name:
 	cmpq	$64, %rdx
-	ja	.Lover_64
+	ja	.Lover_64_\name
 	movdqu	(%rsi), %xmm0
 	movdqu	16(%rsi), %xmm1
 	movdqu	-32(%rsi,%rdx), %xmm2
@@ -77,19 +85,19 @@ pw_copy_witnessed:
 	movdqu	%xmm1, 16(%rdi)
 	movdqu	%xmm2, -32(%rdi,%rdx)
 	movdqu	%xmm3, -16(%rdi,%rdx)
-	jmp	.Llook
+	jmp	.Llook_\name
 
 	.p2align 4
-.Lover_64:
+.Lover_64_\name:
 	cmpq	$REP_FROM, %rdx
-	jae	.Lrep
+	jae	.Lrep_\name
 	/* The last 64 bytes are loaded first and stored last: the loop need not be exact. */
 	movdqu	-64(%rsi,%rdx), %xmm4
 	movdqu	-48(%rsi,%rdx), %xmm5
 	movdqu	-32(%rsi,%rdx), %xmm6
 	movdqu	-16(%rsi,%rdx), %xmm7
 	leaq	-64(%rdi,%rdx), %r8
-.Lloop:
+.Lloop_\name:
 	movdqu	(%rsi), %xmm0
 	movdqu	16(%rsi), %xmm1
 	movdqu	32(%rsi), %xmm2
@@ -101,39 +109,47 @@ pw_copy_witnessed:
 	addq	$64, %rsi
 	addq	$64, %rdi
 	cmpq	%r8, %rdi
-	jb	.Lloop
+	jb	.Lloop_\name
 	movdqu	%xmm4, (%r8)
 	movdqu	%xmm5, 16(%r8)
 	movdqu	%xmm6, 32(%r8)
 	movdqu	%xmm7, 48(%r8)
-	jmp	.Llook
+	jmp	.Llook_\name
 
 	.p2align 4
-.Lrep:
+.Lrep_\name:
 	movq	%rcx, %r9
 	movq	%rdx, %rcx
 	rep movsb
-	/* String moves are outside the usual order of loads: nothing after this begins
-	 * before they are done. */
+	/* String moves are outside the usual order: nothing after this begins before they
+	 * are done. */
+	.if \stores
+	mfence
+	.else
 	lfence
+	.endif
 	movq	%r9, %rcx
-	jmp	.Llook
+	jmp	.Llook_\name
 
-.Lno_witness:
+.Lno_witness_\name:
 	movl	$1, %eax
 	ret
-.Llost_witness:
+.Llost_witness_\name:
 	movl	$2, %eax
 	ret
-	.globl	pw_copy_witnessed_end
-	.hidden	pw_copy_witnessed_end
-pw_copy_witnessed_end:
-	.globl	pw_copy_witnessed_fixup
-	.hidden	pw_copy_witnessed_fixup
-pw_copy_witnessed_fixup:
+	.globl	\name\()_end
+	.hidden	\name\()_end
+\name\()_end:
+	.globl	\name\()_fixup
+	.hidden	\name\()_fixup
+\name\()_fixup:
 	movl	$3, %eax
 	ret
-	.size	pw_copy_witnessed, . - pw_copy_witnessed
+	.size	\name, . - \name
+.endm
+
+	WITNESSED pw_copy_witnessed, 0
+	WITNESSED pw_copy_stored, 1
 
 /* rdi p, rsi n; returns the address of the first non-zero byte or 0 in rax. */
 	.p2align 5

@@ -62,6 +62,7 @@ enum pw_why {
 	PW_WHY_NOTHING,	 /* a read of no bytes */
 	PW_WHY_ERROR,	 /* no such number */
 	PW_WHY_OTHER,	 /* inside signal handlers, closed meanwhile, no memory */
+	PW_WHY_TICK, /* the first write of a clock tick, which leaves the file its time */
 	PW_WHY_COUNT
 };
 
@@ -80,7 +81,7 @@ enum pw_told {
 	PW_TOLD_FIRST /* the first that is a file */
 };
 
-#define PW_EXPLAIN_PATH 280u
+#define PW_EXPLAIN_PATH 264u
 
 /* Marks of a file, by atomic or. */
 #define PW_MARK_EXCLUDED 1u /* opened by a name that the knobs exclude */
@@ -98,6 +99,7 @@ struct pw_shm_told {
 	uint64_t served_reads;
 	uint64_t served_bytes;
 	uint64_t served_seeks;
+	uint64_t stores;       /* writes */
 	uint64_t passed_bytes; /* read by the kernel */
 	uint64_t
 		slow_bytes; /* of the served, those that no copy of ours was quicker with */

@@ -38,6 +38,7 @@ struct pw_reader {
 	uint64_t hits;
 	uint64_t hit_bytes;
 	uint64_t seeks;
+	uint64_t stores;
 
 	struct pw_reader *next; /* set once, before the record is published */
 	uint32_t taken;		/* 0 or 1, by CAS */

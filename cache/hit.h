@@ -39,6 +39,8 @@ static inline enum pw_hit pw_window_read(struct pw_window *w, void *buf, size_t 
 		/* The last byte is a zero; a later one will do as well (W2). */
 		q = pw_copy_look_ahead(q + 1, pw_min_u64(PW_LOOK_AHEAD, known - off - n));
 		if (!q)
+			q = pw_window_far_witness(w, off + n, known);
+		if (!q)
 			return PW_MISS_WITNESS;
 		c = pw_copy_witnessed(buf, w->base + off, n, q);
 	}

@@ -38,8 +38,8 @@ struct pw_shm_slot {
 	uint64_t reclaims;
 	uint64_t doubts;
 	uint64_t mapped; /* windows made in all */
+	uint64_t stores; /* writes that were stores */
 	char comm[16];
-	uint64_t spare;
 };
 
 /*
@@ -79,7 +79,7 @@ struct pw_shm_head {
 #define PW_HEAD_BYTES 4096u
 
 /* Sizes, places and the layout's own version in one number. */
-#define PW_LAYOUT_VERSION 2u
+#define PW_LAYOUT_VERSION 3u
 #define PW_ABI                                         \
 	(PW_LAYOUT_VERSION << 24 | PW_CP_SHIFT << 16 | \
 	 (uint32_t)(sizeof(struct pw_shm_slot) + sizeof(struct pw_shm_file)))

@@ -32,6 +32,7 @@
 #include "cache/reclaim.h"
 #include "cache/segment.h"
 #include "cache/stats.h"
+#include "cache/store.h"
 #include "cache/sys.h"
 #include "cache/window.h"
 #include "cache/word.h"

@@ -18,14 +18,15 @@ struct place {
 	const char *name;
 	uint32_t magic;
 	bool fixed;  /* made whole, and never written to */
+	bool stores; /* overwrites in place, and a mapping may be stored into */
 	bool served; /* written by pw_place_configure() alone, before any reader */
 };
 
 static struct place places[] = {
 	/* ext2 and ext3 have the same number */
-	{"ext4", EXT4_SUPER_MAGIC, .served = true},
+	{"ext4", EXT4_SUPER_MAGIC, .served = true, .stores = true},
 	{"btrfs", BTRFS_SUPER_MAGIC, .served = true},
-	{"tmpfs", TMPFS_MAGIC, .served = true},
+	{"tmpfs", TMPFS_MAGIC, .served = true, .stores = true},
 	{"squashfs", SQUASHFS_MAGIC, .served = true, .fixed = true},
 	{"erofs", EROFS_SUPER_MAGIC_V1, .served = true, .fixed = true},
 	/* its reads exclude writers, ours do not */
@@ -114,6 +115,18 @@ bool pw_place_listed(int fd)
 	struct statfs fs;
 
 	return !pw_sys->fstatfs(fd, &fs) && find((uint32_t)fs.f_type);
+}
+
+bool pw_place_stores(int fd, const struct stat *st)
+{
+	const struct place *p;
+	struct statfs fs;
+
+	if (!ordinary(st) || !whole(st) || (st->st_mode & (S_ISUID | S_ISGID)) ||
+	    pw_sys->fstatfs(fd, &fs))
+		return false;
+	p = find((uint32_t)fs.f_type);
+	return p && p->served && p->stores;
 }
 
 /* The last verdict on that device; 0: forgotten. */

@@ -40,4 +40,11 @@ bool pw_place_listed(int fd);
  * whole? What was last seen by pw_place_served(); false if that is not known any more. */
 bool pw_place_fixed(const struct stat *st);
 
+/*
+ * May a file whose fresh fstat is st be stored into? Only where an overwrite goes to the same
+ * page of the kernel's that a mapping shows, and never without a place on the disk: no file
+ * with holes. Not a set-id file either: a real write takes that away. Asks the kernel.
+ */
+bool pw_place_stores(int fd, const struct stat *st);
+
 #endif

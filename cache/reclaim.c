@@ -40,7 +40,7 @@ uint64_t pw_reclaim_bound(void)
 }
 
 /*
- * Drops touched pages of [at, end) that have none of the bits `spare`, as long as there are
+ * Drops mapped pages of [at, end) that have none of the bits `spare`, as long as there are
  * such in a row, and returns how many. A reader that is in the page at this moment faults it
  * back in: same bytes.
  */

@@ -10,7 +10,7 @@
 
 const char *const pw_stat_name[PW_S_COUNT] = {
 	"pages", "windows",  "hits",	 "hit_bytes", "seeks",	"fills",
-	"waits", "timeouts", "reclaims", "doubts",    "mapped",
+	"waits", "timeouts", "reclaims", "doubts",    "mapped", "stores",
 };
 
 static_assert(PW_S_COUNT <= sizeof(((struct pw_shm_head *)0)->past) / 8, "past has room");
@@ -36,6 +36,7 @@ void pw_stat_own(uint64_t out[PW_S_COUNT])
 		out[PW_S_HITS] += pw_load_relaxed(&r->hits);
 		out[PW_S_HIT_BYTES] += pw_load_relaxed(&r->hit_bytes);
 		out[PW_S_SEEKS] += pw_load_relaxed(&r->seeks);
+		out[PW_S_STORES] += pw_load_relaxed(&r->stores);
 	}
 }
 

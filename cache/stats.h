@@ -21,6 +21,7 @@ enum pw_stat {
 	PW_S_RECLAIMS, /* cache pages given back */
 	PW_S_DOUBTS,   /* reads that met no witness, a fault, or the end */
 	PW_S_MAPPED,   /* windows made in all */
+	PW_S_STORES,   /* writes that were stores into a window */
 	PW_S_COUNT
 };
 

@@ -194,6 +194,11 @@ static void touch(struct pw_window *w, int fd, uint64_t cp, bool sequential)
 		break;
 	}
 	measure(w, cp);
+	pw_window_map(w, cp);
+}
+
+void pw_window_map(struct pw_window *w, uint64_t cp)
+{
 	if (pw_xchg_acq_rel(&w->map[cp], PW_M_TOUCHED | PW_M_REF) & PW_M_TOUCHED)
 		return; /* another thread was at it, and has counted it */
 	pw_add_relaxed(&w->pages, 1);

@@ -9,6 +9,7 @@
 #include "cache/file.h"
 #include "cache/points.h"
 #include "cache/probe.h"
+#include "cache/reopen.h"
 #include "cache/room.h"
 #include "cache/stats.h"
 
@@ -59,27 +60,80 @@ static bool allowed(void)
 	return true;
 }
 
-static uint8_t *map_make(struct pw_window *w, size_t cps)
+/* The map's bytes, and behind them the bits of what was written, if need be. */
+static size_t map_bytes(size_t cps, bool stores)
+{
+	return pw_round_up(cps, PW_PAGE) +
+	       (stores ? pw_round_up(2 * cps * sizeof(uint16_t), PW_PAGE) : 0);
+}
+
+static bool map_make(struct pw_window *w, size_t cps, bool stores)
 {
 	long at;
 
 	if (cps <= PW_INLINE_CPS) {
 		memset(w->small_map, 0, sizeof(w->small_map));
-		return w->small_map;
+		memset(w->small_written, 0, sizeof(w->small_written));
+		w->map = w->small_map;
+		w->written = stores ? w->small_written : NULL;
+		w->open = w->small_written + PW_INLINE_CPS;
+		return true;
 	}
-	at = pw_sys->mmap(NULL, pw_round_up(cps, PW_PAGE), PROT_READ | PROT_WRITE,
+	at = pw_sys->mmap(NULL, map_bytes(cps, stores), PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return pw_is_err(at) ? NULL : (uint8_t *)at;
+	if (pw_is_err(at))
+		return false;
+	w->map = (uint8_t *)at;
+	w->written = stores ? (uint16_t *)(w->map + pw_round_up(cps, PW_PAGE)) : NULL;
+	w->open = w->written ? w->written + cps : NULL;
+	return true;
 }
 
 static void map_free(struct pw_window *w)
 {
 	if (w->map && w->map != w->small_map)
-		pw_sys->munmap(w->map, pw_round_up(w->maplen >> PW_CP_SHIFT, PW_PAGE));
+		pw_sys->munmap(w->map,
+			       map_bytes(w->maplen >> PW_CP_SHIFT, w->written != NULL));
 	w->map = NULL;
+	w->written = NULL;
+	w->open = NULL;
 }
 
-static int map_file(struct pw_window *w, int fd, bool writable, const struct stat *st)
+/* Both ends, under W3: what is known to be there, as far as the window is for that. */
+static void set_ends(struct pw_window *w, uint64_t size)
+{
+	if (!pw_load_relaxed(&w->blind))
+		pw_store_release(&w->known, size);
+	if (w->written && !pw_load_relaxed(&w->store_hold))
+		pw_store_release(&w->storable, size);
+}
+
+static void no_ends(struct pw_window *w)
+{
+	pw_store_release(&w->known, 0);
+	pw_store_release(&w->storable, 0);
+}
+
+static bool reaches(const struct pw_window *w, uint64_t end)
+{
+	if (w->written && !pw_load_relaxed(&w->store_hold) &&
+	    end > pw_load_relaxed(&w->storable))
+		return false;
+	return pw_load_relaxed(&w->blind) || end <= pw_load_relaxed(&w->known);
+}
+
+static long map_as(int fd, size_t len, enum pw_window_kind kind)
+{
+	int prot = PROT_READ | (kind >= PW_WIN_STORES ? PROT_WRITE : 0);
+	int flags = kind == PW_WIN_READ_WRITE ? MAP_PRIVATE : MAP_SHARED;
+
+	return kind == PW_WIN_BLIND
+		       ? pw_reopen_map(fd, len)
+		       : pw_sys->mmap(NULL, len, prot, flags | MAP_NORESERVE, fd, 0);
+}
+
+static int map_file(struct pw_window *w, int fd, enum pw_window_kind kind,
+		    const struct stat *st)
 {
 	uint64_t size = (uint64_t)st->st_size;
 	/* Room to grow into without mapping anew. Pages past the end are not there until
@@ -87,8 +141,11 @@ static int map_file(struct pw_window *w, int fd, bool writable, const struct sta
 	uint64_t len = pw_round_up(size + size / 4 + PW_CP, PW_CP);
 	long at;
 
-	at = pw_sys->mmap(NULL, len, PROT_READ,
-			  (writable ? MAP_PRIVATE : MAP_SHARED) | MAP_NORESERVE, fd, 0);
+	at = map_as(fd, len, kind);
+	if (pw_is_err(at) && kind == PW_WIN_STORES) {
+		kind = PW_WIN_READ_WRITE; /* a seal, or the like: no stores */
+		at = map_as(fd, len, kind);
+	}
 	if (pw_is_err(at))
 		return (int)at;
 	if (pw_sys->madvise((void *)at, len, MADV_DONTFORK)) {
@@ -101,11 +158,11 @@ static int map_file(struct pw_window *w, int fd, bool writable, const struct sta
 	if (len > 16 * PW_CP)
 		pw_sys->madvise((void *)at, len, MADV_RANDOM);
 	w->maplen = len;
-	w->map = map_make(w, len >> PW_CP_SHIFT);
-	if (!w->map) {
+	if (!map_make(w, len >> PW_CP_SHIFT, kind >= PW_WIN_STORES)) {
 		pw_sys->munmap((void *)at, len);
 		return -ENOMEM;
 	}
+	pw_store_relaxed(&w->blind, kind == PW_WIN_BLIND);
 	pw_store_relaxed(&w->base, (unsigned char *)at);
 	return 0;
 }
@@ -133,8 +190,8 @@ static void unmap(struct pw_window *w, unsigned char *base)
 	map_free(w);
 }
 
-int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat *st,
-		   bool (*same)(int fd, const struct pw_window *w))
+int pw_window_open(struct pw_window *w, int fd, enum pw_window_kind kind,
+		   const struct stat *st, bool (*same)(int fd, const struct pw_window *w))
 {
 	uint32_t seen = pw_load_relaxed(&w->state) & ~PW_WIN_BITS;
 	uint64_t windows[PW_S_COUNT];
@@ -159,11 +216,20 @@ int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat
 	pw_store_relaxed(&w->doubts, 0);
 	pw_store_relaxed(&w->no_wait, 0);
 	pw_store_relaxed(&w->hold, 0);
+	pw_store_relaxed(&w->store_hold, 0);
+	pw_store_relaxed(&w->store_faults, 0);
+	pw_store_relaxed(&w->store_doubts, 0);
+	pw_store_relaxed(&w->stores_mark, 0);
+	pw_store_relaxed(&w->write_ns, 0);
+	pw_store_relaxed(&w->open_ns, 0);
+	pw_store_relaxed(&w->store_credit, 0);
+	pw_store_relaxed(&w->witness, 0);
+	pw_store_relaxed(&w->witness_end, 0);
 	pw_store_relaxed(&w->touch_ns, touch_known(pw_load_relaxed(&w->id)));
 	pw_store_relaxed(&w->samples, 0);
 	pw_store_relaxed(&w->pages, 0);
 	pw_store_relaxed(&w->clock_hand, 0);
-	err = map_file(w, fd, writable, st);
+	err = map_file(w, fd, kind, st);
 	if (!err && same && !same(fd, w)) {
 		unmap(w, w->base);
 		err = -EBUSY;
@@ -174,7 +240,7 @@ int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat
 		pw_stat_add(PW_S_MAPPED, 1);
 		/* Before LIVE: a retirer sets DYING first and `known` to 0 after, so either
 		 * it sees LIVE and its 0 comes last, or we see DYING below. */
-		pw_store_release(&w->known, (uint64_t)st->st_size);
+		set_ends(w, (uint64_t)st->st_size);
 	}
 	seen = pw_load_relaxed(&w->state);
 	while (!pw_cas(&w->state, &seen,
@@ -183,7 +249,7 @@ int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat
 	if (!err &&
 	    ((seen & (PW_WIN_DYING | PW_WIN_DEAD)) || pw_load_relaxed(&forbidden))) {
 		/* Retired while opening: our own leave will unmap it. */
-		pw_store_release(&w->known, 0);
+		no_ends(w);
 		pw_or_acq_rel(&w->state, PW_WIN_DYING);
 		err = -EBUSY;
 	}
@@ -215,7 +281,7 @@ static bool claim(struct pw_window *w)
 			    (seen & ~PW_WIN_BITS) | PW_WIN_CLOSING |
 				    (seen & PW_WIN_DEAD)))
 			return false;
-		pw_store_release(&w->known, 0);
+		no_ends(w);
 		pw_fence_seq(); /* hazard.h, step 5 */
 		if (!pw_hazard_held(w))
 			return true;
@@ -267,7 +333,7 @@ void pw_window_finish(struct pw_window *w)
 void pw_window_retire(struct pw_window *w, bool dead)
 {
 	pw_or_acq_rel(&w->state, PW_WIN_DYING | (dead ? PW_WIN_DEAD : 0));
-	pw_store_release(&w->known, 0);
+	no_ends(w);
 	if (pw_single_threaded())
 		pw_compiler_barrier();
 	else
@@ -305,6 +371,31 @@ void pw_window_doubt(struct pw_window *w, enum pw_hit why, uint64_t hits)
 	pw_store_relaxed(&w->hold, 1u << pw_min_u64(doubts - 2, 12));
 }
 
+bool pw_window_find_witness(struct pw_window *w, size_t n, uint64_t off)
+{
+	uint64_t end = pw_load_acquire(&w->known); /* W1 */
+	uint64_t at = pw_load_relaxed(&w->witness);
+	const unsigned char *q;
+	unsigned char in = 0;
+	uint64_t page;
+
+	if (!end)
+		end = pw_load_acquire(&w->storable);
+	if (n >= end || off >= end - n)
+		return false;
+	/* Once for each size; and again when the one that was found is a zero by now. */
+	if (pw_load_relaxed(&w->witness_end) == end &&
+	    (!at || at > end || pw_copy_look_ahead(w->base + at - 1, 1)))
+		return false;
+	page = (end - 1) & ~(uint64_t)(PW_PAGE - 1);
+	if (pw_sys->mincore(w->base + page, 1, &in) || !(in & 1))
+		return false; /* no reading from the disk for this */
+	q = pw_copy_look_ahead(w->base + page, end - page);
+	pw_store_relaxed(&w->witness, q ? (uint64_t)(q - w->base) + 1 : 0);
+	pw_store_relaxed(&w->witness_end, end);
+	return q && (uint64_t)(q - w->base) >= off + n;
+}
+
 bool pw_window_refresh(struct pw_window *w, int fd, uint64_t off, uint64_t got)
 {
 	uint64_t known = pw_load_relaxed(&w->known);
@@ -316,23 +407,23 @@ bool pw_window_refresh(struct pw_window *w, int fd, uint64_t off, uint64_t got)
 	if ((pw_load_acquire(&w->state) &
 	     (PW_WIN_LIVE | PW_WIN_DYING | PW_WIN_DEAD | PW_WIN_CLOSING)) != PW_WIN_LIVE)
 		return true;
-	if (!known && hold) {
+	if (!known && hold && !pw_load_relaxed(&w->blind)) {
 		pw_store_relaxed(&w->hold, hold - 1);
 		return true;
 	}
-	if (off + got <= known)
+	if (reaches(w, off + got))
 		return true;
 	/* The number may have been closed and reused behind our back: look whose it is. */
 	if (pw_sys->fstat(fd, &st) || !S_ISREG(st.st_mode) || pw_file_id(&st) != w->id)
 		return false;
 	if ((uint64_t)st.st_size > w->maplen)
 		return false;
-	pw_store_release(&w->known, (uint64_t)st.st_size); /* W3 */
+	set_ends(w, (uint64_t)st.st_size); /* W3 */
 	/* A retirer that came between set DYING, then `known` to 0, then looked and found
 	 * us inside: it is for us to undo the raise before we leave. */
 	pw_fence_seq();
 	if (pw_load_acquire(&w->state) & (PW_WIN_DYING | PW_WIN_DEAD))
-		pw_store_release(&w->known, 0);
+		no_ends(w);
 	return true;
 }
 
@@ -359,7 +450,7 @@ void pw_windows_forbid(void)
 static bool stand_in(struct pw_window *w)
 {
 	return !pw_is_err(pw_sys->mmap(
-		w->base, w->maplen, PROT_READ,
+		w->base, w->maplen, PROT_READ | (w->written ? PROT_WRITE : 0),
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
 }
 
@@ -369,6 +460,7 @@ void pw_windows_fork_child(void)
 		uint32_t was = w->state & PW_WIN_DEAD;
 
 		w->known = 0;
+		w->storable = 0;
 		w->pages = 0;
 		if (w->base && pw_hazard_held(w) && stand_in(w)) {
 			w->state = cleared(w->state) | was | PW_WIN_LIVE | PW_WIN_DYING;

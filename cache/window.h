@@ -1,15 +1,19 @@
 /*
- * window.h - a read-only mapping of one open file description, and the witnessed read from
- * it. The rules (cite them by number):
+ * window.h - a mapping of one open file description, and the witnessed read from it; where
+ * the program wants that, the witnessed store into it. The rules (cite them by number):
  *
  *  W1  A window is used only between pw_hazard_enter() and pw_hazard_leave() naming it, and
  *      only after `known` has been loaded inside.
  *  W2  A read is a hit only if, after the copy, a non-zero byte was loaded from the window
- *      at its last byte or up to PW_LOOK_AHEAD bytes later, inside `known`.
+ *      at its last byte or later, inside `known`: one of PW_LOOK_AHEAD bytes, or else the one
+ *      that is remembered as `witness`.
  *  W3  `known` is raised only by a fresh fstat, by a thread that names the window in its
  *      slot; anyone may lower it.
  *  W4  A window ends before its description does: the last number's close retires it, then
  *      closes. If a reader is in the middle of a copy, that reader unmaps as it leaves.
+ *  W6  A store counts only if, after it and a full barrier, a non-zero byte was loaded from the
+ *      window behind its last byte, inside `storable`; and only into pages that a real write of
+ *      ours to this description reached before. `storable` follows W1 and W3 as `known` does.
  *  W5  The memory of a struct pw_window is never given back, only used again for another,
  *      and not before no slot names it.
  */
@@ -33,12 +37,21 @@ struct pw_window {
 	unsigned char *base;
 	uint8_t *
 		map; /* bytes: plain atomic loads and stores, any thread; races lose hints */
-	uint64_t known; /* bytes that may be served; 0: none (W3) */
+	uint64_t known;	   /* bytes that may be served; 0: none (W3) */
+	uint64_t storable; /* bytes that may be stored into; 0: none (W6) */
+	/* A bit for each page, set by atomic or: was really written to through this
+	 * description; and is open to stores. */
+	uint16_t *written;
+	uint16_t *open;
 	uint32_t state; /* bits below; by atomic operations, window.c only */
 	uint32_t hold;	/* reads to leave to the kernel before trying again; slow path */
 
 	/* Slow path only; racy words, hints all of them. */
 	uint64_t id;
+	/* A place near the end where a byte was not zero, plus 1; 0: none is known. A hint: it is
+	 * looked at before it proves anything. And the end at which it was looked for. */
+	uint64_t witness;
+	uint64_t witness_end;
 	uint64_t last_cp; /* where the last slow read was */
 	uint64_t trail;	  /* where this sequence began, or what of it was dropped ends */
 	uint64_t looked_at; /* the cache page at which to look ahead again */
@@ -55,7 +68,27 @@ struct pw_window {
 	uint64_t clock_hand;	/* the reclaimer's; racy */
 	struct pw_window *next; /* registry: set once */
 	uint32_t registered;	/* by CAS 0 -> 1 */
+	uint32_t blind;		/* 1: never read from; set with base */
+	uint32_t store_hold;	/* writes to leave to the kernel before storing again */
+	uint32_t store_faults;	/* how often that was because of a fault */
+	uint32_t store_doubts;	/* as doubts, of stores */
+	uint64_t stores_mark;	/* as hits_mark */
+	/* Prices in ns, measured, 0: not yet; and what real writes have laid by (store.c). */
+	uint32_t write_ns;
+	uint32_t open_ns;
+	uint64_t store_credit;
 	uint8_t small_map[PW_INLINE_CPS];
+	uint16_t small_written[2 * PW_INLINE_CPS];
+};
+
+/* What a window is made from. */
+enum pw_window_kind {
+	PW_WIN_NONE,	  /* not to be had */
+	PW_WIN_READ_ONLY, /* a read-only description: a shared mapping */
+	PW_WIN_READ_WRITE, /* a read-write one: private, never written to, so that seals and
+			    * writeback are as without us */
+	PW_WIN_STORES,	   /* a read-write one, to be stored into */
+	PW_WIN_BLIND,	   /* a write-only one, to be stored into and never read from */
 };
 
 enum pw_hit {
@@ -64,6 +97,7 @@ enum pw_hit {
 	PW_MISS_TOUCH,	 /* a cache page not touched yet: pw_window_touch() */
 	PW_MISS_WITNESS, /* W2 not met */
 	PW_MISS_FAULT,
+	PW_MISS_LOST, /* stores only: some of the bytes may have been lost behind the end */
 };
 
 /*
@@ -94,16 +128,15 @@ void pw_window_doubt(struct pw_window *w, enum pw_hit why, uint64_t hits);
 bool pw_window_refresh(struct pw_window *w, int fd, uint64_t off, uint64_t got);
 
 /*
- * Maps fd, whose fresh fstat is st and which pw_place_served() has passed. writable: it
- * was opened read-write (then MAP_PRIVATE, never written to, so that seals and writeback
- * are as without us). 0; -EBUSY: another thread is at it, or the window is retired;
+ * Maps fd, whose fresh fstat is st and which pw_place_served() has passed. 0; -EBUSY: another thread is at it, or the window is retired;
  * -EPERM: limits say no (finite RLIMIT_AS, mlockall, too many windows), or the kernel is not
  * as it should be; -EAGAIN: that could not be tried now (probe.h); or mmap's error.
  * same (or NULL) is asked when the mapping is made and nobody sees it yet: does fd still stand
  * for what w is for? Another thread may have closed it, and the number be another file's.
  * Call with signals blocked: a jump out of a handler would leave it half open. W1 applies.
  */
-int pw_window_open(struct pw_window *w, int fd, bool writable, const struct stat *st,
+int pw_window_open(struct pw_window *w, int fd, enum pw_window_kind kind,
+		   const struct stat *st,
 		   bool (*same)(int fd, const struct pw_window *w));
 
 static inline bool pw_window_is_open(const struct pw_window *w)
@@ -120,6 +153,46 @@ void pw_window_retire(struct pw_window *w, bool dead);
 
 /* Unmaps a retired window if nobody is inside; one of those who try wins. */
 void pw_window_finish(struct pw_window *w);
+
+/*
+ * A real write through this description put `n` > 0 bytes at off, and took so many ns (0: was
+ * not timed): pages inside `storable` that it reached may be open to stores from now on, if
+ * that pays. W1 applies.
+ */
+void pw_window_written(struct pw_window *w, size_t n, uint64_t off, int64_t took);
+
+/*
+ * After PW_MISS_TOUCH of a store: true if all its pages are open to stores, and counted again
+ * if the reclaimer had them: store again. W1 applies.
+ */
+bool pw_window_store_touch(struct pw_window *w, size_t n, uint64_t off);
+
+/*
+ * After any other miss of a store; `stores` is the calling thread's count of them. After a
+ * fault, or where witnesses are rare, some real writes have to go well first.
+ */
+void pw_window_store_doubt(struct pw_window *w, enum pw_hit why, uint64_t stores);
+
+/* Cache page cp is touched, by loads or stores, and counted if it was not. The engine's own. */
+void pw_window_map(struct pw_window *w, uint64_t cp);
+
+/*
+ * Where there are only zeros after a read or a store, one byte near the end of the file proves
+ * as much: it is where a witness is looked for last. NULL: none in [from, end). W1 applies.
+ */
+static inline const unsigned char *pw_window_far_witness(const struct pw_window *w,
+							 uint64_t from, uint64_t end)
+{
+	uint64_t at = pw_load_relaxed(&w->witness);
+
+	return at > from && at <= end ? w->base + at - 1 : NULL;
+}
+
+/*
+ * After PW_MISS_WITNESS: looks for such a byte, in the last page of what is known, if that is
+ * in memory. True: there is one, beyond off + n; try again. W1 applies.
+ */
+bool pw_window_find_witness(struct pw_window *w, size_t n, uint64_t off);
 
 /* Ends what pw_hazard_enter() began. */
 static inline void pw_window_leave(struct pw_hazard *s, struct pw_window *w);

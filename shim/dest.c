@@ -2,6 +2,7 @@
 #include "shim/dest.h"
 
 uint64_t pw_dest_table[PW_DEST_PAGES];
+uint64_t pw_src_table[PW_SRC_PAGES];
 uint64_t pw_dest_gen = 1; /* not 0: an empty entry is page 0 at generation 0 */
 uint32_t pw_dest_closed;
 
@@ -12,6 +13,8 @@ void pw_dest_move(void)
 	if (pw_unlikely(!(gen & ((1ULL << PW_DEST_GEN_BITS) - 1)))) {
 		for (unsigned i = 0; i < PW_DEST_PAGES; i++)
 			pw_store_relaxed(&pw_dest_table[i], 0);
+		for (unsigned i = 0; i < PW_SRC_PAGES; i++)
+			pw_store_relaxed(&pw_src_table[i], 0);
 		pw_add_acq_rel(&pw_dest_gen, 1);
 	}
 }

@@ -23,6 +23,9 @@
 #define PW_DEST_GEN_BITS 28
 
 extern uint64_t pw_dest_table[PW_DEST_PAGES] __attribute__((visibility("hidden")));
+/* The same of pages that the kernel has read for us, in real writes: what may be stored from. */
+#define PW_SRC_PAGES 512u
+extern uint64_t pw_src_table[PW_SRC_PAGES] __attribute__((visibility("hidden")));
 extern uint64_t pw_dest_gen __attribute__((visibility("hidden")));
 extern uint32_t pw_dest_closed __attribute__((visibility("hidden"))); /* 0, then 1 */
 
@@ -31,8 +34,9 @@ static inline uint64_t pw_dest_entry(uint64_t page, uint64_t gen)
 	return page << PW_DEST_GEN_BITS | (gen & ((1ULL << PW_DEST_GEN_BITS) - 1));
 }
 
-/* Are all pages of [buf, buf + n), n > 0, known to be writable? */
-static inline bool pw_dest_known(const void *buf, size_t n)
+/* Are all pages of [buf, buf + n), n > 0, in the table? */
+static inline __attribute__((always_inline)) bool
+pw_pages_known(const uint64_t *table, uint64_t pages, const void *buf, size_t n)
 {
 	uint64_t page = (uintptr_t)buf >> PW_PAGE_SHIFT;
 	uint64_t last = ((uintptr_t)buf + n - 1) >> PW_PAGE_SHIFT;
@@ -43,10 +47,21 @@ static inline bool pw_dest_known(const void *buf, size_t n)
 	if (pw_unlikely((uintptr_t)buf + n - 1 < (uintptr_t)buf))
 		return false;
 	for (; page <= last; page++)
-		if (pw_load_relaxed(&pw_dest_table[page % PW_DEST_PAGES]) !=
-		    pw_dest_entry(page, gen))
+		if (pw_load_relaxed(&table[page % pages]) != pw_dest_entry(page, gen))
 			return false;
 	return true;
+}
+
+/* Known to be writable? */
+static inline bool pw_dest_known(const void *buf, size_t n)
+{
+	return pw_pages_known(pw_dest_table, PW_DEST_PAGES, buf, n);
+}
+
+/* Known to be readable? */
+static inline bool pw_src_known(const void *buf, size_t n)
+{
+	return pw_pages_known(pw_src_table, PW_SRC_PAGES, buf, n);
 }
 
 static inline uint64_t pw_dest_begin(void)
@@ -54,8 +69,8 @@ static inline uint64_t pw_dest_begin(void)
 	return pw_load_acquire(&pw_dest_gen);
 }
 
-/* The kernel has written [buf, buf + n) in a call that began at generation gen. */
-static inline void pw_dest_learn(const void *buf, size_t n, uint64_t gen)
+static inline __attribute__((always_inline)) void
+pw_pages_learn(uint64_t *table, uint64_t pages, const void *buf, size_t n, uint64_t gen)
 {
 	uint64_t page = (uintptr_t)buf >> PW_PAGE_SHIFT;
 	uint64_t last = ((uintptr_t)buf + n - 1) >> PW_PAGE_SHIFT;
@@ -63,11 +78,23 @@ static inline void pw_dest_learn(const void *buf, size_t n, uint64_t gen)
 	if (pw_unlikely(pw_load_acquire(&pw_dest_closed)))
 		return;
 	for (; page <= last; page++) {
-		uint64_t *e = &pw_dest_table[page % PW_DEST_PAGES];
+		uint64_t *e = &table[page % pages];
 
 		if (pw_load_relaxed(e) != pw_dest_entry(page, gen))
 			pw_store_relaxed(e, pw_dest_entry(page, gen));
 	}
+}
+
+/* The kernel has written [buf, buf + n) in a call that began at generation gen. */
+static inline void pw_dest_learn(const void *buf, size_t n, uint64_t gen)
+{
+	pw_pages_learn(pw_dest_table, PW_DEST_PAGES, buf, n, gen);
+}
+
+/* The kernel has read [buf, buf + n) in a call that began at generation gen. */
+static inline void pw_src_learn(const void *buf, size_t n, uint64_t gen)
+{
+	pw_pages_learn(pw_src_table, PW_SRC_PAGES, buf, n, gen);
 }
 
 /*

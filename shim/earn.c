@@ -10,6 +10,7 @@
 #include "shim/life.h"
 #include "shim/pos.h"
 #include "shim/signals.h"
+#include "shim/store.h"
 #include "shim/thread.h"
 #include "shim/trust.h"
 
@@ -36,8 +37,7 @@ static void look(struct pw_handle *h, int fd)
 	pw_or_acq_rel(&h->flags, PW_H_QUALIFIED | (pw_place_fixed(&st) ? PW_H_FIXED : 0));
 }
 
-/* Is the file one to be served? Looks, the first time. */
-static bool qualified(struct pw_handle *h, int fd)
+bool pw_earn_qualified(struct pw_handle *h, int fd)
 {
 	uint32_t flags = pw_load_relaxed(&h->flags);
 
@@ -66,7 +66,7 @@ void pw_earn_sought(struct pw_handle *h, uint64_t to)
 
 bool pw_earn_seek(struct pw_handle *h, int fd)
 {
-	return pw_earn_seek_may(h) && qualified(h, fd);
+	return pw_earn_seek_may(h) && pw_earn_qualified(h, fd);
 }
 
 void pw_earn_returned(struct pw_handle *h)
@@ -83,13 +83,14 @@ static bool stands_for(int fd, const struct pw_window *w)
 	return (const void *)pw_fd_handle(pw_fd_entry(fd)) == w;
 }
 
-static void open_window(struct pw_handle *h, int fd)
+void pw_earn_open(struct pw_handle *h, int fd)
 {
 	static uint32_t
 		opened; /* the first finds all cold, and says little of those to come */
 	int64_t began = pw_sys->now_ns();
 	struct stat st;
 	uint64_t saved;
+	enum pw_window_kind kind = PW_WIN_NONE;
 	int err = -EPERM;
 
 	pw_signals_ask(); /* a handler under a mask we could not see must not begin this */
@@ -97,14 +98,14 @@ static void open_window(struct pw_handle *h, int fd)
 		return;
 	pw_sys->block_signals(&saved);
 	if (!pw_sys->fstat(fd, &st) && pw_file_served(fd, &st) && pw_guard_install())
-		err = pw_window_open(&h->win, fd,
-				     pw_load_relaxed(&h->flags) & PW_H_WRITABLE, &st,
-				     stands_for);
+		kind = pw_store_kind(h, fd, &st);
+	if (kind != PW_WIN_NONE)
+		err = pw_window_open(&h->win, fd, kind, &st, stands_for);
 	pw_sys->restore_signals(&saved);
 	if (err && err != -EBUSY && err != -EAGAIN)
 		pw_or_acq_rel(&h->flags, PW_H_NO_WINDOW);
 	if (!err) {
-		if (pw_load_relaxed(&opened))
+		if (pw_load_relaxed(&opened) && kind != PW_WIN_BLIND)
 			pw_costs_window_took(pw_sys->now_ns() - began);
 		pw_store_relaxed(&opened, 1);
 		pw_store_relaxed(&h->size, (uint64_t)st.st_size);
@@ -144,7 +145,7 @@ static bool worth_exploring(struct pw_handle *h, int fd, uint64_t bytes)
 	uint64_t n = bytes / PW_EARN_BATCH;
 
 	if ((pw_load_relaxed(&h->flags) & PW_H_VAIN) ||
-	    pw_load_relaxed(&h->calls) < LARGE_FIRST || !qualified(h, fd) ||
+	    pw_load_relaxed(&h->calls) < LARGE_FIRST || !pw_earn_qualified(h, fd) ||
 	    !pw_costs_pays(pw_costs_gain_new(c, n), c->touch * n / PW_PAGE / 8, true))
 		return false;
 	return !pw_file_touch(pw_load_relaxed(&h->win.id));
@@ -246,6 +247,8 @@ void pw_earn_batch(struct pw_handle *h, int fd)
 
 	pw_store_relaxed(&h->batch, 0);
 	pw_store_relaxed(&h->moved, 0);
+	if (pw_load_relaxed(&h->flags) & PW_H_WRITE_ONLY)
+		return; /* these were errors */
 	if (pw_window_is_open(&h->win)) {
 		adopt_again(h, fd);
 		return;
@@ -263,13 +266,14 @@ void pw_earn_batch(struct pw_handle *h, int fd)
 	gain = gain_of(h, PW_EARN_BATCH, bytes, fresh);
 	note_high(h, end);
 	wanted = paid(h, gain, PW_EARN_BATCH);
-	if (fresh && gain && pw_load_relaxed(&h->calls) >= LOOK_FIRST && qualified(h, fd))
+	if (fresh && gain && pw_load_relaxed(&h->calls) >= LOOK_FIRST &&
+	    pw_earn_qualified(h, fd))
 		wanted = promising(h, gain, bytes, end, wanted);
 	if (!gain)
 		wanted = worth_exploring(h, fd, bytes);
 	pw_explain_denied(h, fresh && !wanted ? PW_WHY_ONCE : PW_WHY_EARN);
-	if (wanted && qualified(h, fd) && pw_pos_adopt(h, fd))
-		open_window(h, fd);
+	if (wanted && pw_earn_qualified(h, fd) && pw_pos_adopt(h, fd))
+		pw_earn_open(h, fd);
 }
 
 /* The window was a try, and is no gain: as if it had never been, and not for reads like
@@ -286,13 +290,13 @@ static void let_go(struct pw_handle *h, int fd)
 		pw_pos_end(h);
 }
 
-static void refresh(struct pw_handle *h, int fd, uint64_t off, uint64_t got)
+void pw_earn_refresh(struct pw_handle *h, int fd, uint64_t off, uint64_t n)
 {
-	if (!pw_window_refresh(&h->win, fd, off, got)) {
+	if (!pw_window_refresh(&h->win, fd, off, n)) {
 		pw_window_retire(&h->win, false);
 		pw_store_relaxed(&h->earned, 0);
-	} else if (off + got > pw_load_relaxed(&h->size)) {
-		pw_store_relaxed(&h->size, off + got);
+	} else if (off + n > pw_load_relaxed(&h->size)) {
+		pw_store_relaxed(&h->size, off + n);
 	}
 }
 
@@ -314,10 +318,11 @@ void pw_earn_read(struct pw_handle *h, int fd, uint64_t off, uint64_t got)
 		else
 			pw_store_relaxed(&h->vain, 0);
 		pw_store_relaxed(&h->hits_seen, hits);
-		if (pw_load_relaxed(&h->vain) >= VAIN)
+		/* What is stored into is a gain all the same. */
+		if (pw_load_relaxed(&h->vain) >= VAIN && !pw_load_relaxed(&h->overwrites))
 			let_go(h, fd);
 		else
-			refresh(h, fd, off, got);
+			pw_earn_refresh(h, fd, off, got);
 	} else if (calls >= PW_EARN_BATCH && pw_me.serving &&
 		   !(pw_load_relaxed(&h->flags) & (PW_H_NO_WINDOW | PW_H_NEVER)) &&
 		   (got < LARGE || calls >= LARGE_FIRST)) {
@@ -325,9 +330,9 @@ void pw_earn_read(struct pw_handle *h, int fd, uint64_t off, uint64_t got)
 		uint64_t gain = informed(h) ? gain_of(h, 1, got, fresh) : 0;
 
 		pw_explain_denied(h, fresh ? PW_WHY_ONCE : PW_WHY_EARN);
-		if (gain && paid(h, gain, 1) && qualified(h, fd) &&
+		if (gain && paid(h, gain, 1) && pw_earn_qualified(h, fd) &&
 		    (!fresh || promising(h, gain, got, off + got, true)))
-			open_window(h, fd);
+			pw_earn_open(h, fd);
 	}
 	note_high(h, off + got);
 }

@@ -55,6 +55,16 @@ static inline bool pw_earn_seek_may(const struct pw_handle *h)
 		pw_window_is_open(&h->win));
 }
 
+/* Is the file one to be served? Asks the kernel the first time. */
+bool pw_earn_qualified(struct pw_handle *h, int fd);
+
+/* Opens a window, if it is to be had; for reading, for stores, or both. */
+void pw_earn_open(struct pw_handle *h, int fd);
+
+/* After a real call that reached beyond what the window knows: looks for the end again; the
+ * window ends if it can't reach it. */
+void pw_earn_refresh(struct pw_handle *h, int fd, uint64_t off, uint64_t n);
+
 /* Before a seek that the kernel would answer: has the position been earned by now? */
 bool pw_earn_seek(struct pw_handle *h, int fd);
 

@@ -283,7 +283,7 @@ static FILE *stream_opened(uint32_t opening, FILE *f, const char *path, const ch
 {
 	int flags = f ? flags_of(mode) : -1;
 
-	if (flags < 0)
+	if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY)
 		pw_forget(number_of(f));
 	else
 		pw_opened(opening, number_of(f), path, flags);

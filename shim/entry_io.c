@@ -1,5 +1,5 @@
 /*
- * entry_io.c - read, pread, lseek, write and their kin. The hit path is here: look the
+ * entry_io.c - read, pread, lseek and their kin. The hit path is here: look the
  * number up, name the handle, look again, check the destination, copy with a witness, move
  * the position. No lock, no allocation, no system call, no store that another process could
  * see; errno is not touched.
@@ -11,6 +11,7 @@
 
 #include "shim/dest.h"
 #include "shim/earn.h"
+#include "shim/entry.h"
 #include "shim/explain.h"
 #include "shim/export.h"
 #include "shim/io.h"
@@ -18,65 +19,27 @@
 #include "shim/real.h"
 
 /*
- * Both a process with one thread and one with several take the same steps; the first does
- * them without the bus lock. Each entry asks which it is once, and the two bodies are made
+ * Both a process with one thread and one with several take the same steps (entry.h); the first
+ * does them without the bus lock. Each entry asks which it is once, and the two bodies are made
  * from the same text. Slow ways out are tail calls, so that the hit path saves no registers
  * for them.
  */
-#define HIT static inline __attribute__((always_inline))
-#define NOINLINE __attribute__((noinline))
-
-/* A number as it stands in the fd table. */
-struct number {
-	uint64_t *slot;
-	uint64_t entry;
-	struct pw_handle *h; /* NULL: not tracked */
-};
-
-HIT struct number look_up(int fd)
-{
-	struct number x = {.slot = pw_fd_slot(fd)};
-
-	if (pw_likely(x.slot != NULL))
-		x.entry = pw_load_acquire(x.slot);
-	x.h = pw_fd_handle(x.entry);
-	return x;
-}
-
-/* Has nothing happened to it since? Asked when a slot names the handle (hazard.h, 3). */
-HIT bool unchanged(const struct number *x)
-{
-	return pw_load_acquire(x->slot) == x->entry;
-}
-
-/* May this thread be served, and is its first slot free? Handlers that interrupted a hit go
- * the slow way, which finds them another. */
-HIT bool servable(const struct pw_reader *r)
-{
-	return r && !pw_load_relaxed(&r->slot[0].obj) && pw_alive_untold();
-}
-
-/* The window was retired, or the handle let go, while we were inside: it falls to us. */
-HIT bool retired(const struct pw_handle *h)
-{
-	return pw_load_acquire(&h->win.state) & (PW_WIN_DYING | PW_WIN_DEAD);
-}
 
 /* The kernel has the position, and so far there is no reason to change that: as little as
  * can be between the program and its system call. */
-static NOINLINE ssize_t read_plain(int fd, void *buf, size_t n, uint64_t *slot,
-				   uint64_t entry)
+static PW_NOINLINE ssize_t read_plain(int fd, void *buf, size_t n, uint64_t *slot,
+				      uint64_t entry)
 {
-	struct number x = {slot, entry, pw_fd_handle(entry)};
+	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
 	struct pw_reader *r = pw_me.serving;
 	struct pw_handle *h = x.h;
 	bool alone = pw_single_threaded();
 	ssize_t got;
 
-	if (pw_unlikely(!servable(r)))
+	if (pw_unlikely(!pw_servable(r)))
 		return pw_read_slow(fd, buf, n);
 	pw_hazard_fill(&r->slot[0], h, alone);
-	if (pw_unlikely(!unchanged(&x) ||
+	if (pw_unlikely(!pw_unchanged(&x) ||
 			!(alone ? pw_pos_quick_begin(h) : pw_pos_try_begin(h)))) {
 		pw_window_leave(&r->slot[0], &h->win);
 		return pw_read_slow(fd, buf, n);
@@ -90,29 +53,29 @@ static NOINLINE ssize_t read_plain(int fd, void *buf, size_t n, uint64_t *slot,
 	if (pw_unlikely(pw_earn_kernels(h, got > 0 ? (uint64_t)got : 0)))
 		pw_earn_batch(h, fd);
 	pw_hazard_clear(&r->slot[0], alone);
-	if (pw_unlikely(retired(h)))
+	if (pw_unlikely(pw_retired(h)))
 		pw_window_finish(&h->win);
 	return got;
 }
 
-HIT ssize_t read_as(struct number x, int fd, void *buf, size_t n, bool alone)
+PW_HIT_STEP ssize_t read_as(struct pw_number x, int fd, void *buf, size_t n, bool alone)
 {
 	struct pw_reader *r = pw_me.serving;
 	struct pw_handle *h = x.h;
 	bool hit = false;
 	uint64_t p;
 
-	if (pw_unlikely(!servable(r) || !n))
+	if (pw_unlikely(!pw_servable(r) || !n))
 		return pw_read_slow(fd, buf, n);
 	if (!alone)
 		pthread_testcancel();
 	pw_hazard_fill(&r->slot[0], h, alone);
 	p = pw_load_acquire(&h->pos);
-	if (pw_likely(unchanged(&x) && pw_pos_ours(p) && pw_dest_known(buf, n)))
+	if (pw_likely(pw_unchanged(&x) && pw_pos_ours(p) && pw_dest_known(buf, n)))
 		hit = pw_window_read(&h->win, buf, n, pw_pos_value(p)) == PW_HIT &&
 		      pw_pos_move_as(h, p, pw_pos_value(p) + n, alone);
 	pw_hazard_clear(&r->slot[0], alone);
-	if (pw_unlikely(retired(h)))
+	if (pw_unlikely(pw_retired(h)))
 		pw_window_finish(&h->win);
 	if (pw_unlikely(!hit))
 		return pw_read_slow(fd, buf, n);
@@ -121,21 +84,21 @@ HIT ssize_t read_as(struct number x, int fd, void *buf, size_t n, bool alone)
 	return (ssize_t)n;
 }
 
-static NOINLINE ssize_t read_threads(int fd, void *buf, size_t n, uint64_t *slot,
-				     uint64_t entry)
+static PW_NOINLINE ssize_t read_threads(int fd, void *buf, size_t n, uint64_t *slot,
+					uint64_t entry)
 {
-	return read_as((struct number){slot, entry, pw_fd_handle(entry)}, fd, buf, n,
+	return read_as((struct pw_number){slot, entry, pw_fd_handle(entry)}, fd, buf, n,
 		       false);
 }
 
-static NOINLINE PW_HOT ssize_t read_alone(int fd, void *buf, size_t n, uint64_t *slot,
-					  uint64_t entry)
+static PW_NOINLINE PW_HOT ssize_t read_alone(int fd, void *buf, size_t n, uint64_t *slot,
+					     uint64_t entry)
 {
-	return read_as((struct number){slot, entry, pw_fd_handle(entry)}, fd, buf, n,
+	return read_as((struct pw_number){slot, entry, pw_fd_handle(entry)}, fd, buf, n,
 		       true);
 }
 
-NOINLINE ssize_t pw_entry_read_passed(int fd, void *buf, size_t n)
+PW_NOINLINE ssize_t pw_entry_read_passed(int fd, void *buf, size_t n)
 {
 	ssize_t got;
 
@@ -148,7 +111,7 @@ NOINLINE ssize_t pw_entry_read_passed(int fd, void *buf, size_t n)
 
 PW_EXPORT PW_HOT ssize_t read(int fd, void *buf, size_t n)
 {
-	struct number x = look_up(fd);
+	struct pw_number x = pw_look_up(fd);
 
 	if (pw_unlikely(!x.h))
 		return pw_entry_read_passed(fd, buf, n);
@@ -159,22 +122,23 @@ PW_EXPORT PW_HOT ssize_t read(int fd, void *buf, size_t n)
 	return read_alone(fd, buf, n, x.slot, x.entry);
 }
 
-HIT ssize_t pread_as(struct number x, int fd, void *buf, size_t n, off_t off, bool alone)
+PW_HIT_STEP ssize_t pread_as(struct pw_number x, int fd, void *buf, size_t n, off_t off,
+			     bool alone)
 {
 	struct pw_reader *r = pw_me.serving;
 	struct pw_handle *h = x.h;
 	bool hit;
 
-	if (pw_unlikely(!servable(r) || !n))
+	if (pw_unlikely(!pw_servable(r) || !n))
 		return pw_pread_slow(fd, buf, n, off);
 	if (!alone)
 		pthread_testcancel();
 	pw_hazard_fill(&r->slot[0], h, alone);
 	/* A negative offset is a huge one here, past any known size. */
-	hit = unchanged(&x) && pw_dest_known(buf, n) &&
+	hit = pw_unchanged(&x) && pw_dest_known(buf, n) &&
 	      pw_window_read(&h->win, buf, n, (uint64_t)off) == PW_HIT;
 	pw_hazard_clear(&r->slot[0], alone);
-	if (pw_unlikely(retired(h)))
+	if (pw_unlikely(pw_retired(h)))
 		pw_window_finish(&h->win);
 	if (pw_unlikely(!hit))
 		return pw_pread_slow(fd, buf, n, off);
@@ -183,14 +147,14 @@ HIT ssize_t pread_as(struct number x, int fd, void *buf, size_t n, off_t off, bo
 	return (ssize_t)n;
 }
 
-static NOINLINE ssize_t pread_threads(int fd, void *buf, size_t n, off_t off,
-				      uint64_t *slot, uint64_t entry)
+static PW_NOINLINE ssize_t pread_threads(int fd, void *buf, size_t n, off_t off,
+					 uint64_t *slot, uint64_t entry)
 {
-	return pread_as((struct number){slot, entry, pw_fd_handle(entry)}, fd, buf, n,
+	return pread_as((struct pw_number){slot, entry, pw_fd_handle(entry)}, fd, buf, n,
 			off, false);
 }
 
-NOINLINE ssize_t pw_entry_pread_passed(int fd, void *buf, size_t n, off_t off)
+PW_NOINLINE ssize_t pw_entry_pread_passed(int fd, void *buf, size_t n, off_t off)
 {
 	ssize_t got;
 
@@ -203,7 +167,7 @@ NOINLINE ssize_t pw_entry_pread_passed(int fd, void *buf, size_t n, off_t off)
 
 PW_EXPORT PW_HOT ssize_t pread(int fd, void *buf, size_t n, off_t off)
 {
-	struct number x = look_up(fd);
+	struct pw_number x = pw_look_up(fd);
 
 	if (pw_unlikely(!x.h))
 		return pw_entry_pread_passed(fd, buf, n, off);
@@ -213,7 +177,7 @@ PW_EXPORT PW_HOT ssize_t pread(int fd, void *buf, size_t n, off_t off)
 }
 
 /* Where a seek from p leads, for SEEK_SET and SEEK_CUR. Negative or wrapped: too large. */
-HIT uint64_t seek_to(uint64_t p, off_t off, int whence)
+PW_HIT_STEP uint64_t seek_to(uint64_t p, off_t off, int whence)
 {
 	return (uint64_t)off + (whence == SEEK_CUR ? pw_pos_value(p) : 0);
 }
@@ -225,37 +189,39 @@ HIT uint64_t seek_to(uint64_t p, off_t off, int whence)
  * slot would keep from happening, that a handler closes the number, and the handle is used
  * again, shows in the word: it has been KERNEL since, and its tag has moved on.
  */
-HIT off_t lseek_alone(struct number x, uint64_t p, int fd, off_t off, int whence)
+PW_HIT_STEP off_t lseek_alone(struct pw_number x, uint64_t p, int fd, off_t off,
+			      int whence)
 {
 	struct pw_reader *r = pw_me.serving;
 	uint64_t to = seek_to(p, off, whence);
 
 	if (pw_unlikely(to > pw_load_relaxed(&x.h->size) || !r || !pw_alive_untold() ||
-			!unchanged(&x) || !pw_pos_move_as(x.h, p, to, true)))
+			!pw_unchanged(&x) || !pw_pos_move_as(x.h, p, to, true)))
 		return pw_lseek_slow(fd, off, whence);
 	r->seeks++;
 	return (off_t)to;
 }
 
-static NOINLINE off_t lseek_threads(int fd, off_t off, int whence, uint64_t *slot,
-				    uint64_t entry)
+static PW_NOINLINE off_t lseek_threads(int fd, off_t off, int whence, uint64_t *slot,
+				       uint64_t entry)
 {
-	struct number x = {slot, entry, pw_fd_handle(entry)};
+	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
 	struct pw_reader *r = pw_me.serving;
 	struct pw_handle *h = x.h;
 	bool done = false;
 	uint64_t to;
 	uint64_t p;
 
-	if (pw_unlikely(!servable(r)))
+	if (pw_unlikely(!pw_servable(r)))
 		return pw_lseek_slow(fd, off, whence);
 	pw_hazard_fill(&r->slot[0], h, false);
 	p = pw_load_acquire(&h->pos);
 	to = seek_to(p, off, whence);
-	if (pw_likely(unchanged(&x) && pw_pos_ours(p) && to <= pw_load_relaxed(&h->size)))
+	if (pw_likely(pw_unchanged(&x) && pw_pos_ours(p) &&
+		      to <= pw_load_relaxed(&h->size)))
 		done = pw_pos_move_as(h, p, to, false);
 	pw_hazard_clear(&r->slot[0], false);
-	if (pw_unlikely(retired(h)))
+	if (pw_unlikely(pw_retired(h)))
 		pw_window_finish(&h->win);
 	if (pw_unlikely(!done))
 		return pw_lseek_slow(fd, off, whence);
@@ -263,7 +229,7 @@ static NOINLINE off_t lseek_threads(int fd, off_t off, int whence, uint64_t *slo
 	return (off_t)to;
 }
 
-NOINLINE off_t pw_entry_lseek_passed(int fd, off_t off, int whence)
+PW_NOINLINE off_t pw_entry_lseek_passed(int fd, off_t off, int whence)
 {
 	off_t to;
 
@@ -276,14 +242,14 @@ NOINLINE off_t pw_entry_lseek_passed(int fd, off_t off, int whence)
 
 /* The end can move: it is the kernel that says where it is, every time. Where the size word
  * has been told that, there is no more to do than to move there (io.c, seek_end). */
-static NOINLINE off_t lseek_end(int fd, off_t off, uint64_t *slot, uint64_t entry)
+static PW_NOINLINE off_t lseek_end(int fd, off_t off, uint64_t *slot, uint64_t entry)
 {
-	struct number x = {slot, entry, pw_fd_handle(entry)};
+	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
 	uint64_t p = pw_load_acquire(&x.h->pos);
 	off_t to;
 
 	if (pw_unlikely(!pw_me.serving || !pw_alive_untold() || !pw_pos_ours(p) ||
-			!unchanged(&x) || (pw_load_relaxed(&x.h->flags) & PW_H_FIXED)))
+			!pw_unchanged(&x) || (pw_load_relaxed(&x.h->flags) & PW_H_FIXED)))
 		return pw_lseek_slow(fd, off, SEEK_END);
 	/* As libc's own, without the way there: no cancellation point, nothing to observe. */
 	to = pw_syscall3(SYS_lseek, fd, off, SEEK_END);
@@ -292,7 +258,7 @@ static NOINLINE off_t lseek_end(int fd, off_t off, uint64_t *slot, uint64_t entr
 		return -1;
 	}
 	/* A handler may have made a thread meanwhile. */
-	if (pw_likely(unchanged(&x) && pw_single_threaded() && to < PW_POS_MAX &&
+	if (pw_likely(pw_unchanged(&x) && pw_single_threaded() && to < PW_POS_MAX &&
 		      (uint64_t)(to - off) == pw_load_relaxed(&x.h->end_told) &&
 		      pw_pos_move_as(x.h, p, (uint64_t)to, true)))
 		return to;
@@ -300,18 +266,18 @@ static NOINLINE off_t lseek_end(int fd, off_t off, uint64_t *slot, uint64_t entr
 }
 
 /* As read_plain(). */
-static NOINLINE off_t lseek_plain(int fd, off_t off, int whence, uint64_t *slot,
-				  uint64_t entry)
+static PW_NOINLINE off_t lseek_plain(int fd, off_t off, int whence, uint64_t *slot,
+				     uint64_t entry)
 {
-	struct number x = {slot, entry, pw_fd_handle(entry)};
+	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
 	struct pw_reader *r = pw_me.serving;
 	struct pw_handle *h = x.h;
 	off_t to;
 
-	if (pw_unlikely(!servable(r) || !pw_single_threaded() || pw_earn_seek_may(h)))
+	if (pw_unlikely(!pw_servable(r) || !pw_single_threaded() || pw_earn_seek_may(h)))
 		return pw_lseek_slow(fd, off, whence);
 	pw_hazard_fill(&r->slot[0], h, true);
-	if (pw_unlikely(!unchanged(&x) || !pw_pos_quick_begin(h))) {
+	if (pw_unlikely(!pw_unchanged(&x) || !pw_pos_quick_begin(h))) {
 		pw_window_leave(&r->slot[0], &h->win);
 		return pw_lseek_slow(fd, off, whence);
 	}
@@ -326,8 +292,8 @@ static NOINLINE off_t lseek_plain(int fd, off_t off, int whence, uint64_t *slot,
 	return to;
 }
 
-static NOINLINE off_t lseek_rest(int fd, off_t off, int whence, uint64_t *slot,
-				 uint64_t entry)
+static PW_NOINLINE off_t lseek_rest(int fd, off_t off, int whence, uint64_t *slot,
+				    uint64_t entry)
 {
 	if (whence == SEEK_END && pw_single_threaded())
 		return lseek_end(fd, off, slot, entry);
@@ -336,7 +302,7 @@ static NOINLINE off_t lseek_rest(int fd, off_t off, int whence, uint64_t *slot,
 
 PW_EXPORT PW_HOT off_t lseek(int fd, off_t off, int whence)
 {
-	struct number x = look_up(fd);
+	struct pw_number x = pw_look_up(fd);
 	uint64_t p;
 
 	if (pw_unlikely(!x.h))
@@ -352,20 +318,6 @@ PW_EXPORT PW_HOT off_t lseek(int fd, off_t off, int whence)
 	return lseek_alone(x, p, fd, off, whence);
 }
 
-PW_EXPORT ssize_t write(int fd, const void *buf, size_t n)
-{
-	struct pw_held x;
-	ssize_t put;
-
-	if (pw_likely(!pw_fd_handle(pw_fd_entry(fd))) && !pw_explaining())
-		return PW_REAL(write)(fd, buf, n);
-	pw_borrow(&x, fd);
-	put = PW_REAL(write)(fd, buf, n);
-	pw_explain(x.h, fd, PW_CALL_WRITE, PW_WHY_WRITE, 0);
-	pw_return(&x);
-	return put;
-}
-
 PW_EXPORT ssize_t readv(int fd, const struct iovec *v, int n)
 {
 	struct pw_held x;
@@ -376,18 +328,6 @@ PW_EXPORT ssize_t readv(int fd, const struct iovec *v, int n)
 	pw_explain(x.h, fd, PW_CALL_READ, PW_WHY_VECTOR, got);
 	pw_return(&x);
 	return got;
-}
-
-PW_EXPORT ssize_t writev(int fd, const struct iovec *v, int n)
-{
-	struct pw_held x;
-	ssize_t put;
-
-	pw_borrow(&x, fd);
-	put = PW_REAL(writev)(fd, v, n);
-	pw_explain(x.h, fd, PW_CALL_WRITE, PW_WHY_WRITE, 0);
-	pw_return(&x);
-	return put;
 }
 
 /* Offset -1 means the position. */
@@ -402,19 +342,6 @@ PW_EXPORT ssize_t preadv2(int fd, const struct iovec *v, int n, off_t off, int f
 	pw_explain(x.h, fd, PW_CALL_READ, PW_WHY_VECTOR, got);
 	pw_return(&x);
 	return got;
-}
-
-PW_EXPORT ssize_t pwritev2(int fd, const struct iovec *v, int n, off_t off, int flags)
-{
-	struct pw_held x = {.h = NULL};
-	ssize_t put;
-
-	if (off == -1)
-		pw_borrow(&x, fd);
-	put = PW_REAL(pwritev2)(fd, v, n, off, flags);
-	pw_explain(x.h, fd, PW_CALL_WRITE, PW_WHY_WRITE, 0);
-	pw_return(&x);
-	return put;
 }
 
 PW_EXPORT ssize_t __read_chk(int fd, void *buf, size_t n, size_t buflen)
@@ -440,6 +367,4 @@ PW_TWIN(__pread64_chk, __pread_chk)
 PW_TWIN(lseek64, lseek)
 PW_INTERNAL(pw_our_lseek, lseek)
 PW_TWIN(llseek, lseek)
-PW_INTERNAL(pw_our_write, write)
 PW_TWIN(preadv64v2, preadv2)
-PW_TWIN(pwritev64v2, pwritev2)

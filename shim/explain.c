@@ -170,13 +170,15 @@ enum pw_why pw_explain_miss(const struct pw_window *w, enum pw_hit hit)
 	case PW_MISS_TOUCH:
 		return PW_WHY_TOUCH;
 	case PW_MISS_WITNESS:
+	case PW_MISS_LOST:
 		return PW_WHY_WITNESS;
 	case PW_MISS_FAULT:
 		return PW_WHY_FAULT;
 	case PW_MISS_END:
 		break;
 	}
-	return pw_load_relaxed(&w->known) ? PW_WHY_END : PW_WHY_REST;
+	return pw_load_relaxed(&w->known) || pw_load_relaxed(&w->storable) ? PW_WHY_END
+									   : PW_WHY_REST;
 }
 
 /* ---- notes ----------------------------------------------------------------------------- */
@@ -233,6 +235,8 @@ void pw_explain_note(struct pw_handle *h, int fd, enum pw_call call, unsigned wh
 		count(&t->passed_bytes, bytes);
 	} else if (call == PW_CALL_SEEK) {
 		count(&t->served_seeks, 1);
+	} else if (call == PW_CALL_WRITE) {
+		count(&t->stores, 1);
 	} else {
 		count(&t->served_reads, 1);
 		count(&t->served_bytes, bytes);

@@ -86,6 +86,9 @@ struct pw_handle *pw_handle_new(uint32_t flags)
 	pw_store_relaxed(&h->denied, 0);
 	pw_store_relaxed(&h->hits_seen, 0);
 	pw_store_relaxed(&h->win.id, 0);
+	pw_store_relaxed(&h->stamp, 0);
+	pw_store_relaxed(&h->writes, 0);
+	pw_store_relaxed(&h->overwrites, 0);
 	pw_store_relaxed(&h->flags, flags);
 	pw_store_release(&h->refs, 1);
 	return h;

@@ -15,6 +15,8 @@
 #define PW_H_NO_WINDOW 16u /* a window was refused: positions only */
 #define PW_H_SHARED 8u /* another process may share it: the position stays the kernel's */
 #define PW_H_VAIN 64u  /* reads on new ground in sequence are the kernel's */
+#define PW_H_WRITE_ONLY 128u /* opened for writing only: never read from */
+#define PW_H_SYNC 256u /* opened with O_SYNC or O_DSYNC: every write is the kernel's */
 #define PW_H_FIXED 32u /* nobody can change the file: `size` is where it ends */
 
 struct pw_handle {
@@ -29,17 +31,20 @@ struct pw_handle {
 	uint64_t earned;   /* ns that real calls have cost more than hits would have */
 	uint64_t next_off; /* where the last real read or seek ended */
 	uint64_t batch; /* bytes read from the kernel's position since the last batch */
-	uint64_t end_told;  /* the end that the file's size word was last told of */
-	uint64_t high;	    /* the furthest any read has reached */
-	uint64_t hits_at;   /* the opening thread's hits when the window was opened */
-	uint64_t hits_seen; /* the thread's hits at the last real read */
-	uint32_t calls;	    /* reads and seeks that went to the kernel so far */
-	uint32_t moved;	    /* 1: a seek in this batch went somewhere else */
-	uint32_t seeks;	    /* of these, seeks */
-	uint32_t adopt_at;  /* adopt when calls reach this */
-	uint32_t vain;	    /* real reads in sequence that a window was no help with */
-	uint32_t tries;	    /* windows that were let go because they were no gain */
-	uint32_t returns;   /* times the position went back for a real call */
+	uint64_t end_told;   /* the end that the file's size word was last told of */
+	uint64_t high;	     /* the furthest any read has reached */
+	uint64_t hits_at;    /* the opening thread's hits when the window was opened */
+	uint64_t hits_seen;  /* the thread's hits at the last real read */
+	uint64_t stamp;	     /* the tick of the last real write (store.h) */
+	uint32_t writes;     /* writes that went to the kernel so far */
+	uint32_t overwrites; /* of these in a row, inside what was there */
+	uint32_t calls;	     /* reads and seeks that went to the kernel so far */
+	uint32_t moved;	     /* 1: a seek in this batch went somewhere else */
+	uint32_t seeks;	     /* of these, seeks */
+	uint32_t adopt_at;   /* adopt when calls reach this */
+	uint32_t vain;	     /* real reads in sequence that a window was no help with */
+	uint32_t tries;	     /* windows that were let go because they were no gain */
+	uint32_t returns;    /* times the position went back for a real call */
 
 	/* For `pagewell explain` only; hints. */
 	uint32_t told;	 /* the file's record, plus 1; 0: not looked for yet */

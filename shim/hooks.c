@@ -29,6 +29,7 @@
 #include "shim/pos.h"
 #include "shim/real.h"
 #include "shim/signals.h"
+#include "shim/store.h"
 #include "shim/thread.h"
 
 static bool gate_held(void)
@@ -156,16 +157,29 @@ static void hook_no_windows(const long *a)
 }
 
 /* A limit on address space: windows end before it begins. */
+static void limit_changes(long which)
+{
+	if (which == RLIMIT_AS)
+		hook_no_windows(NULL);
+	if (which == RLIMIT_FSIZE && pw_alive() && !pw_me.vforked)
+		pw_store_forbid();
+}
+
 static void hook_setrlimit(const long *a)
 {
-	if (a[0] == RLIMIT_AS)
-		hook_no_windows(a);
+	limit_changes(a[0]);
 }
 
 static void hook_prlimit(const long *a)
 {
-	if (a[1] == RLIMIT_AS && a[2])
-		hook_no_windows(a);
+	if (a[2])
+		limit_changes(a[1]);
+}
+
+static void hook_times(const long *a)
+{
+	(void)a;
+	pw_store_times_set();
 }
 
 /* daemon(nochdir, noclose) forks inside (seen by pthread_atfork), and puts /dev/null in the
@@ -335,6 +349,12 @@ static void hook_syscall(const long *a)
 	case SYS_mlockall:
 		/* What it does to SIGBUS or to the limits cannot be followed. */
 		hook_no_windows(arg);
+		break;
+	case SYS_utime:
+	case SYS_utimes:
+	case SYS_futimesat:
+	case SYS_utimensat:
+		hook_times(arg);
 		break;
 	case SYS_setrlimit:
 		hook_setrlimit(arg);

@@ -135,6 +135,8 @@ static enum pw_why from_window(struct pw_handle *h, int fd, void *buf, size_t n,
 			return PW_WHY_TOUCH;
 		hit = pw_window_read(&h->win, buf, n, off);
 	}
+	if (hit == PW_MISS_WITNESS && pw_window_find_witness(&h->win, n, off))
+		hit = pw_window_read(&h->win, buf, n, off);
 	why = pw_explain_miss(&h->win, hit);
 	if (why != PW_SERVED) {
 		pw_window_doubt(&h->win, hit, r->hits);
@@ -212,8 +214,9 @@ ssize_t pw_read_slow(int fd, void *buf, size_t n)
 		ssize_t got;
 		int saved;
 
-		if (!pw_pos_ours(p)) {
-			if (pw_pos_try_begin(x.h)) {
+		/* Not ours; or one that can't be read from, which the kernel says. */
+		if (!pw_pos_ours(p) || (pw_load_relaxed(&x.h->flags) & PW_H_WRITE_ONLY)) {
+			if (pw_pos_begin(x.h, fd)) {
 				got = read_kernels(&x, fd, buf, n);
 				release_or_forget(&x, fd);
 				return got;

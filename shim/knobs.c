@@ -144,6 +144,18 @@ static bool read_trust_knob(void)
 	return true;
 }
 
+static bool read_write_knob(void)
+{
+	const char *v = getenv("PAGEWELL_WRITE");
+
+	if (!v || !*v)
+		return true;
+	if (strcmp(v, "map") != 0)
+		return bad("PAGEWELL_WRITE", v, "map, or nothing");
+	pw_knobs.stores = true;
+	return true;
+}
+
 bool pw_knobs_read(void)
 {
 	const char *off = getenv("PAGEWELL_DISABLE");
@@ -161,7 +173,7 @@ bool pw_knobs_read(void)
 	if (pw_knobs.log)
 		pw_note = pw_log;
 	return read_size_knob() && read_segment_knob() && read_fs_knob() &&
-	       read_trust_knob();
+	       read_trust_knob() && read_write_knob();
 }
 
 static bool any_match(const char *globs, const char *path)

@@ -11,6 +11,7 @@ struct pw_knobs {
 	const char *trust;  /* colon-separated absolute names of directories, or NULL */
 	const char *report; /* file name, %p is the pid; or NULL */
 	const char *log;
+	bool stores; /* PAGEWELL_WRITE=map */
 };
 
 extern struct pw_knobs pw_knobs;

@@ -22,6 +22,7 @@
 #include "shim/real.h"
 #include "shim/report.h"
 #include "shim/stdio_hook.h"
+#include "shim/store.h"
 #include "shim/thread.h"
 
 static struct pw_life not_yet;
@@ -126,6 +127,15 @@ static void reset_pos(int fd, uint64_t entry)
 	pw_pos_fork_child(pw_fd_handle(entry));
 }
 
+/* A handler forked in the middle of a store of this thread's. The parent will finish it; the
+ * child comes back into the same call, and must not write the same bytes once more, maybe
+ * over what has been written since. */
+static void note_store(void)
+{
+	for (int i = 0; pw_me.reader && i < PW_HAZARD_DEPTH; i++)
+		pw_me.stored_by_parent |= pw_me.reader->slot[i].note == PW_NOTE_STORING;
+}
+
 static void fork_child(void)
 {
 	if (!pw_me.forking)
@@ -133,6 +143,7 @@ static void fork_child(void)
 	pw_me.forking = false;
 	pw_gate_reset();
 	pw_alloc_fork_child();
+	note_store();
 	pw_readers_reset(pw_me.reader);
 	pw_stat_fork_child();
 	pw_windows_fork_child();
@@ -172,6 +183,7 @@ static void attach(void)
 	pw_thread_start();
 	pw_handle_start();
 	pw_stdio_hook();
+	pw_store_start();
 	set_live();
 }
 

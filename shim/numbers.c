@@ -69,7 +69,8 @@ static bool trackable(int fd, const char *path, int flags)
 {
 	int acc = flags & O_ACCMODE;
 
-	if ((acc != O_RDONLY && acc != O_RDWR) ||
+	/* Write-only ones are of use only where writes may be stores. */
+	if (acc == O_ACCMODE || (acc == O_WRONLY && !pw_knobs.stores) ||
 	    (flags & (O_APPEND | O_DIRECT | O_PATH)))
 		return false;
 	if ((flags & O_DIRECTORY) && (flags & O_TMPFILE) != O_TMPFILE)
@@ -100,7 +101,9 @@ int pw_opened(uint32_t opening, int fd, const char *path, int flags)
 		pw_forget(fd);
 		return fd;
 	}
-	h = pw_handle_new((flags & O_ACCMODE) == O_RDWR ? PW_H_WRITABLE : 0);
+	h = pw_handle_new(((flags & O_ACCMODE) == O_RDWR ? PW_H_WRITABLE : 0) |
+			  ((flags & O_ACCMODE) == O_WRONLY ? PW_H_WRITE_ONLY : 0) |
+			  ((flags & (O_SYNC | O_DSYNC)) ? PW_H_SYNC : 0));
 	if (!h) {
 		pw_forget(fd);
 		return fd;

@@ -260,10 +260,9 @@ void pw_pos_abandon(struct pw_hazard *s)
 
 	if (!h)
 		return;
-	if (s->note) {
-		pw_pos_noted(s, false);
+	if (s->note == 1)
 		pw_pos_end(h);
-	}
+	pw_pos_noted(s, false);
 	pw_window_leave(s, &h->win);
 }
 

@@ -87,6 +87,16 @@ static inline void pw_pos_noted(struct pw_hazard *s, bool counted)
 	pw_compiler_barrier();
 }
 
+/* In the same place: the slot's call is in the middle of a store. */
+#define PW_NOTE_STORING 2u
+
+static inline void pw_store_noted(struct pw_hazard *s, uintptr_t storing)
+{
+	pw_compiler_barrier();
+	pw_store_relaxed(&s->note, storing);
+	pw_compiler_barrier();
+}
+
 /* The slot's call will not come back: it is counted out if need be, and the slot is left. */
 void pw_pos_abandon(struct pw_hazard *s);
 

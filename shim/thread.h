@@ -29,6 +29,8 @@ struct pw_thread {
 	int closing;
 	/* Between pw_closing_begin() and pw_closing_end(). */
 	bool gated;
+	/* In a fork child made by a handler inside a store: the parent finishes that. */
+	bool stored_by_parent;
 	/* Between our fork handlers: the child's own is to bring the library back. */
 	bool forking;
 	/* A hook left something that ends when its call has returned: hooks.c. */

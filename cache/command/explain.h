@@ -12,6 +12,7 @@ struct pw_account {
 	uint64_t calls[PW_CALLS];
 	uint64_t served_reads;
 	uint64_t served_seeks;
+	uint64_t stores;
 	uint64_t served_bytes;
 	uint64_t slow_bytes;
 	uint64_t passed_bytes;
@@ -21,7 +22,7 @@ struct pw_account {
 	uint64_t why[PW_WHY_COUNT];
 	/* Made of the above. */
 	uint64_t all;	 /* calls of all kinds */
-	uint64_t served; /* reads and seeks */
+	uint64_t served; /* reads and seeks, and writes that were stores */
 	double saved_ns; /* less than nothing: windows cost more than they brought */
 };
 

@@ -33,6 +33,7 @@ static void add_all(struct pw_account *to, const struct pw_account *a)
 		add(&to->why[i], a->why[i]);
 	add(&to->served_reads, a->served_reads);
 	add(&to->served_seeks, a->served_seeks);
+	add(&to->stores, a->stores);
 	add(&to->served_bytes, a->served_bytes);
 	add(&to->slow_bytes, a->slow_bytes);
 	add(&to->passed_bytes, a->passed_bytes);
@@ -55,7 +56,8 @@ static void finish(struct pw_account *a, const struct pw_costs *c)
 		add(&a->all, a->calls[i]);
 	add(&a->served, a->served_reads);
 	add(&a->served, a->served_seeks);
-	a->saved_ns = (double)a->served_reads * c->call +
+	add(&a->served, a->stores);
+	a->saved_ns = (double)(a->served_reads + a->stores) * c->call +
 		      (double)a->served_seeks * pw_costs_gain_seek(c) +
 		      quick / PW_COSTS_BYTES_NS - (double)a->windows * c->map -
 		      (double)a->touched_ns;
@@ -77,6 +79,7 @@ static bool take_one(struct pw_explained *to, struct pw_shm_told *t, unsigned at
 		a->why[i] = pw_load_relaxed(&t->why[i]);
 	a->served_reads = pw_load_relaxed(&t->served_reads);
 	a->served_seeks = pw_load_relaxed(&t->served_seeks);
+	a->stores = pw_load_relaxed(&t->stores);
 	a->served_bytes = pw_load_relaxed(&t->served_bytes);
 	a->slow_bytes = pw_load_relaxed(&t->slow_bytes);
 	a->passed_bytes = pw_load_relaxed(&t->passed_bytes);

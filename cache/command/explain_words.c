@@ -56,7 +56,11 @@ const struct pw_reason pw_reason[PW_WHY_COUNT] = {
 	[PW_WHY_VECTOR] = {"readv",
 			   "readv, preadv2 and kin are the kernel's; read and pread are "
 			   "served."},
-	[PW_WHY_WRITE] = {"write", "Writes are always the kernel's."},
+	[PW_WHY_WRITE] = {"write", "Writes are the kernel's, but for overwrites under "
+				   "PAGEWELL_WRITE=map."},
+	[PW_WHY_TICK] = {"clock tick",
+			 "The first write of each clock tick is the kernel's: "
+			 "it leaves the file its time."},
 	[PW_WHY_UNSEEN] = {"inherited",
 			   "The descriptor was inherited, received, or opened in a way "
 			   "that the library does not see."},

@@ -290,7 +290,7 @@ fails 'stat: an unprintable path' 1 '/no?where: no segment' stat --segment=$'/no
 fails 'stat: a segment that is refused' 1 "$data: segment refused: " stat --segment="$data"
 
 counters="('pages', 'windows', 'hits', 'hit_bytes', 'seeks', 'fills', 'waits', 'timeouts', \
-'reclaims', 'doubts', 'mapped')"
+'reclaims', 'doubts', 'mapped', 'stores')"
 
 # A reader that is alive, and has read enough to have handed its counts in.
 big=$place/big
@@ -303,8 +303,8 @@ want stderr '' "$err"
 row=$(awk -v pid="$held" '$1 == pid' "$work/out")
 want 'pid, command, state' "$held probe alive" "$(echo "$row" | awk '{ print $1, $2, $3 }')"
 want head "PID COMMAND STATE PAGES SIZE WINDOWS HITS HIT-BYTES SEEKS FILLS WAITS TIMEOUTS \
-RECLAIMS DOUBTS MAPPED" "$(grep PID "$work/out" | xargs)"
-want 'rows and columns' '15 15 15 15' \
+RECLAIMS DOUBTS MAPPED STORES" "$(grep PID "$work/out" | xargs)"
+want 'rows and columns' '16 16 16 16' \
 	"$(sed -n '/PID/,$p' "$work/out" | awk '{ printf "%s%s", (NR > 1 ? " " : ""), NF }')"
 want 'widths' 1 "$(sed -n '/PID/,$p' "$work/out" | awk '{ print length }' | sort -u | wc -l)"
 want windows 1 "$(echo "$row" | awk '{ print $6 }')"
@@ -399,7 +399,7 @@ with open(sys.argv[1], 'r+b') as f:
     for i, (pid, comm) in enumerate([(1, b'\x1b[2Jquo"te\\\n\xff\xfe\x7fx'),
                                      (0xffffffff, b'a' * 16), (2, b'\0' * 16)]):
         f.seek(at + 128 * i)
-        f.write(struct.pack('<IIQ', pid, 0, 77) + b'\xff' * 88 + comm)
+        f.write(struct.pack('<IIQ', pid, 0, 77) + b'\xff' * 96 + comm)
 END
 pw stat
 ! grep -q '[^ -~]' "$work/out" || why='unprintable bytes'

@@ -214,7 +214,7 @@ pid=$!
 wait $pid || why="status $?"
 hits=$(count "$work/report.$pid" hits)
 want_served
-want 'the report' 'pages windows hits hit_bytes seeks fills waits timeouts reclaims doubts mapped' \
+want 'the report' 'pages windows hits hit_bytes seeks fills waits timeouts reclaims doubts mapped stores' \
 	"$(cut -d' ' -f1 "$work/report.$pid" | xargs)"
 ! grep -qvE '^[a-z_]+ [0-9]+$' "$work/report.$pid" || why="$why${why:+; }not NAME NUMBER"
 verdict 'REPORT: one for each process' "$why"
@@ -223,7 +223,7 @@ why=
 PAGEWELL_REPORT=$work/report LD_PRELOAD=$lib "$probe" "$data" >"$work/out"
 echo more >>"$work/report"
 PAGEWELL_REPORT=$work/report LD_PRELOAD=$lib "$probe" "$data" >"$work/out"
-want lines 11 "$(wc -l <"$work/report")"
+want lines 12 "$(wc -l <"$work/report")"
 verdict 'REPORT: replaces an old one' "$why"
 
 mkfifo "$work/fifo"

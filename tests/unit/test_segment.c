@@ -69,7 +69,7 @@ static void check_new(void *mask)
 	MUST((char *)&s->slots[PW_SLOTS] == (char *)s->head + PW_SEGMENT_BYTES);
 	MUST(s->words[PW_WORDS - 1] == 0);
 	s->words[PW_WORDS - 1] = 7;
-	s->slots[PW_SLOTS - 1].spare = 7;
+	s->slots[PW_SLOTS - 1].stores = 7;
 }
 
 static void see_sevens(void *arg)
@@ -81,7 +81,7 @@ static void see_sevens(void *arg)
 	MUST(nothing_lost(true));
 	MUST(unit_count(U_FALLOCATE) == 0); /* attached, not made */
 	MUST(s->words[PW_WORDS - 1] == 7);
-	MUST(s->slots[PW_SLOTS - 1].spare == 7);
+	MUST(s->slots[PW_SLOTS - 1].stores == 7);
 }
 
 UNIT_TEST(segment, made_whatever_the_umask)
@@ -844,6 +844,6 @@ UNIT_TEST(segment, cut_short_before_a_window)
 
 	cr_assert_eq(fstat(fd, &st), 0);
 	block_and_cut(true);
-	cr_assert_eq(pw_window_open(&w, fd, false, &st, NULL), 0);
+	cr_assert_eq(pw_window_open(&w, fd, PW_WIN_READ_ONLY, &st, NULL), 0);
 	still_blocked();
 }

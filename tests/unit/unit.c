@@ -319,7 +319,10 @@ int unit_open(struct pw_reader *r, struct pw_window *w, int fd)
 	if (!s)
 		return -EAGAIN;
 	if (!fstat(fd, &st))
-		err = pw_window_open(w, fd, (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR,
+		err = pw_window_open(w, fd,
+				     (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR
+					     ? PW_WIN_READ_WRITE
+					     : PW_WIN_READ_ONLY,
 				     &st, NULL);
 	pw_window_leave(s, w);
 	return err;

@@ -1,0 +1,185 @@
+/* store.c - the slow side of stores. See store.h and window.h. */
+#include "cache/store.h"
+
+#include <sys/mman.h>
+
+#include "cache/stats.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define PAGES (PW_CP / PW_PAGE)
+#define COPY_NS 40	   /* a store, but for its bytes */
+#define DEAREST_NS 1000000 /* anything longer was something else */
+
+/* The bits of cache page cp that [off, off + n) reaches. */
+static uint16_t bits_of(uint64_t cp, size_t n, uint64_t off)
+{
+	uint64_t first = off >> PW_PAGE_SHIFT;
+	uint64_t last = (off + n - 1) >> PW_PAGE_SHIFT;
+	uint64_t lo = cp * PAGES;
+
+	first = first > lo ? first - lo : 0;
+	last = last < lo + PAGES - 1 ? last - lo : PAGES - 1;
+	return (uint16_t)((0xffffu << first) & (0xffffu >> (PAGES - 1 - last)));
+}
+
+static void set_bits(uint16_t *to, uint16_t bits)
+{
+	if ((pw_load_relaxed(to) & bits) != bits)
+		__atomic_fetch_or(to, bits, __ATOMIC_RELAXED);
+}
+
+static bool inside(const struct pw_window *w, size_t n, uint64_t off)
+{
+	uint64_t end = pw_load_acquire(&w->storable); /* W1 */
+
+	return n && n <= end && off <= end - n;
+}
+
+/* A price in ns, as a moving average of what was measured; 0: not yet. */
+static void average(uint32_t *price, int64_t ns)
+{
+	uint32_t seen = pw_load_relaxed(price);
+	uint32_t now = ns < 1 ? 1 : (uint32_t)pw_min_u64((uint64_t)ns, DEAREST_NS);
+
+	pw_store_relaxed(price, seen ? seen - seen / 8 + now / 8 + 1 : now);
+}
+
+/* What the next write of n bytes would cost less as a store, in ns. */
+static uint64_t gain_of(const struct pw_window *w, size_t n)
+{
+	uint64_t real = pw_load_relaxed(&w->write_ns);
+	uint64_t copy = COPY_NS + n / 16;
+
+	return real > copy ? real - copy : 0;
+}
+
+/*
+ * The first store into a page is a fault, for each page, and costs as much as some writes:
+ * opening it pays if enough of them follow. On ground that is written for the first time they
+ * are those that the page still has room for, if the writes are in a row. Ground that was
+ * written before is likely to be written again: there every write lays by what a store would
+ * have saved, until that pays for a page (ski rental).
+ */
+static bool pays(struct pw_window *w, size_t n, uint64_t pages, bool fresh)
+{
+	uint64_t price = (uint64_t)pw_load_relaxed(&w->open_ns) * pages;
+	uint64_t gain = gain_of(w, n);
+	uint64_t saved;
+
+	if (!gain)
+		return false;
+	if (!price) {
+		/* Nobody knows: once, to find out. */
+		(void)pw_window_find_witness(w, n, 0);
+		return true;
+	}
+	if (fresh)
+		return n < PW_PAGE && (PW_PAGE / n - 1) * gain > price + price / 4;
+	saved = pw_load_relaxed(&w->store_credit) + gain;
+	if (saved < price) {
+		pw_store_relaxed(&w->store_credit, saved);
+		return false;
+	}
+	pw_store_relaxed(&w->store_credit, pw_min_u64(saved - price, price));
+	return true;
+}
+
+/*
+ * These pages become writable in our page table, which is most of what the first store would
+ * cost; or the kernel says why not, where a store would be SIGBUS. A load of each as well, for
+ * the timing: under some hypervisors it is then that the price is paid.
+ */
+static bool open_pages(struct pw_window *w, uint64_t first, uint64_t last)
+{
+	int64_t began = pw_sys->now_ns();
+	uint64_t pages = last - first + 1;
+
+	if (pw_sys->madvise(w->base + (first << PW_PAGE_SHIFT), pages << PW_PAGE_SHIFT,
+			    MADV_POPULATE_WRITE))
+		return false;
+	for (uint64_t page = first; page <= last; page++)
+		(void)pw_copy_look_ahead(w->base + (page << PW_PAGE_SHIFT), 1);
+	average(&w->open_ns, (pw_sys->now_ns() - began) / (int64_t)pages);
+	return true;
+}
+
+static bool was_written(const struct pw_window *w, uint64_t page)
+{
+	return pw_load_relaxed(&w->written[page / PAGES]) >> (page % PAGES) & 1;
+}
+
+void pw_window_written(struct pw_window *w, size_t n, uint64_t off, int64_t took)
+{
+	uint32_t hold = pw_load_relaxed(&w->store_hold);
+	uint64_t first = off >> PW_PAGE_SHIFT;
+	uint64_t last = (off + n - 1) >> PW_PAGE_SHIFT;
+	uint64_t end;
+	bool fresh;
+
+	if (hold)
+		pw_store_relaxed(&w->store_hold, hold - 1);
+	if (!inside(w, n, off))
+		return;
+	if (took)
+		average(&w->write_ns, took);
+	/* A pass leaves what is before it untouched, and the window reaches beyond the end. */
+	end = (pw_load_relaxed(&w->storable) - 1) >> PW_PAGE_SHIFT;
+	fresh = last < end && !was_written(w, last + 1);
+	for (uint64_t cp = first / PAGES; cp <= last / PAGES; cp++)
+		set_bits(&w->written[cp], bits_of(cp, n, off));
+	if (!pays(w, n, last - first + 1, fresh) || !open_pages(w, first, last))
+		return;
+	for (uint64_t cp = first / PAGES; cp <= last / PAGES; cp++) {
+		set_bits(&w->open[cp], bits_of(cp, n, off));
+		pw_window_map(w, cp);
+	}
+}
+
+bool pw_window_store_touch(struct pw_window *w, size_t n, uint64_t off)
+{
+	const uint8_t want = PW_M_TOUCHED | PW_M_REF;
+
+	if (!inside(w, n, off))
+		return false;
+	for (uint64_t cp = off >> PW_CP_SHIFT; cp <= (off + n - 1) >> PW_CP_SHIFT; cp++)
+		if (bits_of(cp, n, off) & ~pw_load_relaxed(&w->open[cp]))
+			return false;
+	for (uint64_t cp = off >> PW_CP_SHIFT; cp <= (off + n - 1) >> PW_CP_SHIFT; cp++)
+		if ((pw_load_relaxed(&w->map[cp]) & want) != want)
+			pw_window_map(w, cp);
+	return true;
+}
+
+static void rest(struct pw_window *w, uint32_t writes)
+{
+	pw_store_relaxed(&w->store_hold, writes);
+	pw_store_release(&w->storable, 0);
+}
+
+void pw_window_store_doubt(struct pw_window *w, enum pw_hit why, uint64_t stores)
+{
+	uint32_t doubts = pw_load_relaxed(&w->store_doubts);
+	uint32_t faults = pw_load_relaxed(&w->store_faults);
+	uint64_t mark = pw_load_relaxed(&w->stores_mark);
+
+	if (why != PW_MISS_FAULT && why != PW_MISS_WITNESS && why != PW_MISS_LOST)
+		return;
+	pw_stat_add(PW_S_DOUBTS, 1);
+	if (why == PW_MISS_FAULT) {
+		pw_store_relaxed(&w->store_faults, faults + 1);
+		rest(w, 4u << pw_min_u64(faults, 10));
+		return;
+	}
+	/* The law of pw_window_doubt(). */
+	if (stores > mark) {
+		if (stores - mark > 32ULL * doubts)
+			doubts = 0;
+		pw_store_relaxed(&w->stores_mark, stores);
+	}
+	pw_store_relaxed(&w->store_doubts, ++doubts);
+	if (doubts >= 8)
+		rest(w, 1u << pw_min_u64(doubts - 2, 12));
+}

@@ -1,0 +1,52 @@
+/*
+ * entry.h - the steps that the entries of served calls share: look the number up, name the
+ * handle, look again. Each entry takes them without the bus lock in a process with one
+ * thread, and with it otherwise; the two bodies are made from the same text.
+ */
+#ifndef PW_SHIM_ENTRY_H
+#define PW_SHIM_ENTRY_H
+
+#include "shim/fdtable.h"
+#include "shim/life.h"
+#include "shim/thread.h"
+
+#define PW_HIT_STEP static inline __attribute__((always_inline))
+#define PW_NOINLINE __attribute__((noinline))
+
+/* A number as it stands in the fd table. */
+struct pw_number {
+	uint64_t *slot;
+	uint64_t entry;
+	struct pw_handle *h; /* NULL: not tracked */
+};
+
+PW_HIT_STEP struct pw_number pw_look_up(int fd)
+{
+	struct pw_number x = {.slot = pw_fd_slot(fd)};
+
+	if (pw_likely(x.slot != NULL))
+		x.entry = pw_load_acquire(x.slot);
+	x.h = pw_fd_handle(x.entry);
+	return x;
+}
+
+/* Has nothing happened to it since? Asked when a slot names the handle (hazard.h, 3). */
+PW_HIT_STEP bool pw_unchanged(const struct pw_number *x)
+{
+	return pw_load_acquire(x->slot) == x->entry;
+}
+
+/* May this thread be served, and is its first slot free? Handlers that interrupted a hit go
+ * the slow way, which finds them another. */
+PW_HIT_STEP bool pw_servable(const struct pw_reader *r)
+{
+	return r && !pw_load_relaxed(&r->slot[0].obj) && pw_alive_untold();
+}
+
+/* The window was retired, or the handle let go, while we were inside: it falls to us. */
+PW_HIT_STEP bool pw_retired(const struct pw_handle *h)
+{
+	return pw_load_acquire(&h->win.state) & (PW_WIN_DYING | PW_WIN_DEAD);
+}
+
+#endif

@@ -1,0 +1,17 @@
+/*
+ * write.h - the slow side of writes that may be stores (PAGEWELL_WRITE=map, store.h).
+ */
+#ifndef PW_SHIM_WRITE_H
+#define PW_SHIM_WRITE_H
+
+#include <sys/uio.h>
+
+#include "shim/io.h"
+
+/* As the calls of the same names, errno included. */
+ssize_t pw_write_slow(int fd, const void *buf, size_t n);
+ssize_t pw_pwrite_slow(int fd, const void *buf, size_t n, off_t off);
+ssize_t pw_writev_slow(int fd, const struct iovec *v, int n);
+ssize_t pw_pwritev_slow(int fd, const struct iovec *v, int n, off_t off);
+
+#endif
