@@ -279,7 +279,7 @@ check-run:
 	@tests/run $(TEST_RUN)
 
 # Those that say most in a few minutes, with few packages; examples/README.md has the others.
-DEMO := dd shell php criterion client
+DEMO := shell php dd criterion client
 
 .PHONY: demo
 demo:
