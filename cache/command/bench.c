@@ -19,6 +19,7 @@
 #include "cache/pagewell.h"
 
 #define PAIRS 5
+#define RUNS 10
 #define SECONDS 10.0
 #define OWN_BYTES (16u << 20)
 
@@ -210,18 +211,19 @@ static double median(double v[PAIRS])
 
 static bool run_all(const char *file, double seconds, struct result *r, bool quiet)
 {
-	double each = seconds / (2.0 * PAIRS * PW_BENCHES);
+	double each = seconds / ((double)RUNS * PW_BENCHES);
 	struct pw_progress bar;
 	double ns[2][PW_BENCHES];
+	uint64_t ran = 0;
 	bool done = true;
 
-	pw_progress_begin(&bar, PAIRS * 2, false, quiet);
+	pw_progress_begin(&bar, RUNS, false, quiet);
 	for (int i = 0; i < PAIRS && done; i++) {
 		/* What comes second may profit from the first, so they take turns. */
 		for (int k = 0; k < 2 && done; k++) {
 			int with = k ^ (i & 1);
 
-			pw_progress_at(&bar, (uint64_t)(2 * i + k));
+			pw_progress_at(&bar, ran++);
 			done = run(file, with, each, ns[with]);
 			if (with)
 				r->hits = hits_of(report);

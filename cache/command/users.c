@@ -316,6 +316,7 @@ bool pw_user_is_stuck(pid_t pid)
 	char path[64];
 	struct dirent *e;
 	bool stuck = false;
+	char state;
 	DIR *dir;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
@@ -325,7 +326,8 @@ bool pw_user_is_stuck(pid_t pid)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/task/%ld/stat", (int)pid,
 			 strtol(e->d_name, NULL, 10));
-		stuck = memchr("DTt", state_of(path), 3) != NULL;
+		state = state_of(path);
+		stuck = state && strchr("DTt", state);
 	}
 	if (dir)
 		closedir(dir);
