@@ -113,6 +113,8 @@ bool pw_bench_measure(const char *path, double for_ns, double ns[PW_BENCHES])
 		b.fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (b.fd < 0 || fstat(b.fd, &st)) {
 			pw_say("bench: %s: %s", path, strerror(errno));
+			if (b.fd >= 0)
+				close(b.fd);
 			return false;
 		}
 		b.small = pw_min_u64((uint64_t)st.st_size, SMALL);

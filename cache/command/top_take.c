@@ -150,11 +150,15 @@ static void add_files(struct pw_top *t, const struct pw_user *u)
 static void add_process(struct pw_top *t, const struct pw_process *p,
 			const struct pw_user *u)
 {
-	struct pw_top_line line = {
-		.pid = p ? p->pid : (uint32_t)u->pid,
-		.comm = p ? p->comm : u->comm,
-	};
+	struct pw_top_line line = {0};
 
+	if (p) {
+		line.pid = p->pid;
+		line.comm = p->comm;
+	} else if (u) {
+		line.pid = (uint32_t)u->pid;
+		line.comm = u->comm;
+	}
 	for (size_t k = 0; u && k < u->files; k++) {
 		line.files++;
 		line.windows += u->file[k].windows;
