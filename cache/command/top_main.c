@@ -30,8 +30,8 @@ static const char help[] =
 	"  --help, --version\n"
 	"\n"
 	"Hits a second are 0 at the first look. A process hands its counts in now and\n"
-	"then: one that reads only what it has touched may seem idle. If NO_COLOR is set "
-	"there are no colours.\n"
+	"then: one that reads only what it has touched may seem idle. If NO_COLOR is\n"
+	"set there are no colours.\n"
 	"\n"
 	"Exit status: 0; 1 if it can't write; 2 for a wrong option.\n";
 
