@@ -62,6 +62,21 @@ def small(bench):
 
 # ---- large files ----
 
+def counted(bench, *argv, bound):
+    """What bigread says, and what the library did meanwhile."""
+    reports = Reports(bench)
+    run = figure(bench, "bigread", *argv,
+                 knobs={"PAGEWELL_SIZE": f"{bound}M", **reports.knobs()})
+
+    def counting(side):
+        reports.take()
+        took, counts = run(side), reports.take()
+        took.counts = {name: counts[name] for name in ("hits", "fills", "reclaims", "mapped")
+                       if name in counts}
+        return took
+    return counting
+
+
 def large(bench):
     mib = bench.by_mode(64, 256, 4096)
     reads = bench.by_mode(20000, 300000, 2000000)
@@ -72,20 +87,19 @@ def large(bench):
         for name, bound in (("quarter", quarter), ("little", little)):
             yield Case(f"large-{pattern}-{name}", "large", f"{reads:,} preads of 512 bytes, "
                        f"{pattern}, in {mib} MiB at a bound of {bound} MiB",
-                       figure(bench, "bigread", pattern, file, 512, reads,
-                              knobs={"PAGEWELL_SIZE": f"{bound}M"}), unit="ns", few=3)
+                       counted(bench, pattern, file, 512, reads, bound=bound), unit="ns",
+                       few=3)
     for block in (512, 4096):
         yield Case(f"large-pass-{block}", "large", f"one pass by {block} bytes over {mib} MiB "
                    f"at a bound of {little} MiB: time for a read",
-                   figure(bench, "bigread", "pass", file, block,
-                          knobs={"PAGEWELL_SIZE": f"{little}M"}), unit="ns", few=3)
+                   counted(bench, "pass", file, block, bound=little), unit="ns", few=3)
 
     def bounded(run):
         """Both sides have the library; the second one has the bound besides."""
         def sides(plain, loaded):
-            segment = bench.segment + "-bounded"
-            return (loaded.but(PAGEWELL_SEGMENT=segment + "-a"),
-                    loaded.but(PAGEWELL_SEGMENT=segment + "-b", PAGEWELL_SIZE=f"{little}M"))
+            segment = bench.own_segment()
+            return (loaded.but(PAGEWELL_SEGMENT=segment + ".1"),
+                    loaded.but(PAGEWELL_SEGMENT=segment + ".2", PAGEWELL_SIZE=f"{little}M"))
         return {"sides": sides, "run": run, "needs_library": True, "few": 3}
 
     yield Case("large-bounded-pass", "large", f"one pass by 4 KiB over {mib} MiB, without and "
@@ -216,7 +230,7 @@ def deciding(bench, n):
     def run(side):
         argv = [bench.tool("bigread"), "pass", bench.data(mib), "512"]
         reports.take()
-        remove_like(bench.segment + "-knobs")
+        remove_like(bench.own_segment())
         side = bench.knobbed(side, {"PAGEWELL_SIZE": "4M", **reports.knobs()})
         _, cpu, _ = bench.spawn([argv] * n, side)
         counts, pages = reports.take(), mib * 16

@@ -38,6 +38,7 @@ class Bench:
         self.runner = Runner(os.path.join(work, "out"), limit_s)
         self.spawn = self.runner.spawn
         self.fixtures, self.at_end = {}, []
+        self.now = None     # the name of the case that is running
 
     def tool(self, name):
         return os.path.join(self.built, name)
@@ -111,12 +112,14 @@ class Bench:
         return run
 
     def knobbed(self, side, knobs):
-        """With the library's settings; in a segment of their own, for the bound and what
-        was learned under it are no business of other cases."""
+        """With the library's settings; in a segment of the case's own, for what is learned
+        under a bound is no business of other cases."""
         if not knobs or not side.lib:
             return side
-        knobs = {k: str(v) for k, v in knobs.items()}
-        return side.but(PAGEWELL_SEGMENT=f"{self.segment}-knobs", **knobs)
+        return side.but(PAGEWELL_SEGMENT=self.own_segment(), **knobs)
+
+    def own_segment(self):
+        return f"{self.segment}-{self.now}"
 
     def said(self, name, *argv, side=None):
         """The figure that a program of ours prints."""
