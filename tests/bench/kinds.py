@@ -79,6 +79,6 @@ KINDS = {
 def amount(x, unit):
     if unit == "ms" and x >= 10000:
         x, unit = x / 1000, "s"
-    if x and abs(x) < 0.1:
+    if x and abs(x) < (1 if unit == "ms" else 0.1):
         return f"{x:.3f} {unit}"
     return f"{x:,.1f} {unit}" if abs(x) < 100 else f"{x:,.0f} {unit}"

@@ -83,7 +83,7 @@ class Programs:
             rng, n = random.Random(7), self.n(400000)
             with open(path, "w") as f:
                 f.write("pragma cache_size=-1000;\n" + "begin;\n" * one)
-                for _ in range(self.n(60000)):
+                for _ in range(self.n(30000)):
                     f.write(f"select n from t where id={rng.randint(1, n)};\n")
                 f.write("commit;\n" * one)
         return self.bench.made(f"selects-{'one' if one else 'each'}", make)
@@ -118,9 +118,9 @@ class Programs:
                         data, n, "unbuffered")
         yield self.case("php-search", f"php: {n // 20:,} binary searches in a million "
                         "records", "php", f"{examples}/search.php", self.records, n // 20)
-        yield self.case("php-country", f"php: {n // 20:,} walks down a binary tree of 20 "
+        yield self.case("php-country", f"php: {n // 50:,} walks down a binary tree of 20 "
                         "levels, as in an address database", "php",
-                        self.bench.script("country.php"), self.address_tree, 20, n // 20)
+                        self.bench.script("country.php"), self.address_tree, 20, n // 50)
         yield self.case("php-includes", "php: 200 small files included 50 times", "php",
                         f"{examples}/includes.php", self.includes, 200, self.n(50))
         yield Case("php-fpm", "programs", "a page of php-fpm with 50 look-ups, behind nginx, "
@@ -134,7 +134,7 @@ class Programs:
         for how, one, words in (("one", True, "all in one transaction"),
                                 ("each", False, "each on its own")):
             for handle, option in (("ro", ["-readonly"]), ("rw", [])):
-                yield self.case(f"sqlite-{how}-{handle}", f"sqlite3: {self.n(60000):,} "
+                yield self.case(f"sqlite-{how}-{handle}", f"sqlite3: {self.n(30000):,} "
                                 f"random selects, {words}, "
                                 f"{'read-only' if option else 'read-write'} handle",
                                 "sqlite3", *option, self.database,
