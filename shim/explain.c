@@ -299,7 +299,7 @@ void pw_explain_aside(void)
 	pw_add_relaxed(&e->aside, 1);
 	if (!name || !pw_cas(&e->aside_named, &no, 1))
 		return;
-	for (size_t i = 0; name[i] && i < sizeof(e->aside_for) - 1; i++)
+	for (size_t i = 0; i < sizeof(e->aside_for) - 1 && name[i]; i++)
 		e->aside_for[i] = name[i];
 }
 
