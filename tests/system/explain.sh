@@ -144,6 +144,14 @@ explained sh -c "ulimit -v 1000000; exec '$told' open='$big' pread=30000,1,0"
 says "file('/big')['passed']['no-window'] > 29000" "'ulimit' in j['advice']"
 verdict 'reason nothing can be mapped' "$why"
 
+# Another library has streams of its own (unhooked.sh), and the file is number 0.
+why=
+LD_PRELOAD=${PAGEWELL_TESTS:-$root/build/tests}/system/libtaken.so TAKEN=names \
+	explained sh -c "exec '$told' open='$big' read=30000,1 <&-"
+says "file('/big')['passed'] == {'stdio': 30000}" "j['without_streams'] > 0" \
+	"'PAGEWELL_LOG' in j['advice']"
+verdict 'reason streams stay with libc' "$why"
+
 # ---- what is counted -------------------------------------------------------------------
 
 why=
