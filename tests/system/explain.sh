@@ -40,7 +40,7 @@ says() {
 		def file(end):
 		    return next(f for f in j['files'] if f['name'].endswith(end))
 		whole = """all(f['calls'] == f['reads'] + f['seeks'] + f['writes'] ==
-		    f['served_reads'] + f['served_seeks'] + sum(f['passed'].values())
+		    f['served_reads'] + f['served_seeks'] + f['stores'] + sum(f['passed'].values())
 		    for f in j['files'] + [t]) and t['calls'] ==
 		    sum(f['calls'] for f in j['files'])"""
 		for e in sys.argv[2:] + [whole]:
@@ -143,6 +143,11 @@ why=
 explained sh -c "ulimit -v 1000000; exec '$told' open='$big' pread=30000,1,0"
 says "file('/big')['passed']['no-window'] > 29000" "'ulimit' in j['advice']"
 verdict 'reason nothing can be mapped' "$why"
+
+why=
+PAGEWELL_WRITE=map explained "$told" open+="$place/rw" pread=2000,1,0 pwrite=5000,1,0
+says "file('/rw')['stores'] > 0" "t['writes'] == 5000"
+verdict 'stores' "$why"
 
 # Another library has streams of its own (unhooked.sh), and the file is number 0.
 why=
@@ -356,16 +361,17 @@ wrong 'a link to a file' /proc/self/fd/0
 
 # A memory file of that name that is as it should be, and ones that are not sealed, too short,
 # or of another layout (cache/explain.h).
+# shellcheck disable=SC2016
+head=$("$bin" explain -o "$work/x" sh -c 'od -An -tx1 -N16 "$PAGEWELL_EXPLAIN"')
 for what in right unsealed short other; do
 	why=
-	python3 - $what "$lib" "$probe" "$big" >"$work/out" 2>"$work/err" <<-'END' || why="status $?: "
+	python3 - $what "$lib" "$probe" "$big" "$head" >"$work/out" 2>"$work/err" <<-'END' || why="status $?: "
 		import fcntl, os, struct, subprocess, sys
-		what, lib, probe, big = sys.argv[1:]
+		what, lib, probe, big, head = sys.argv[1:]
 		fd = os.memfd_create('pagewell-explain', os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
-		size = 256 + 640 * 4096
-		os.ftruncate(fd, size - 640 if what == 'short' else size)
-		layout = 1 << 24 | 31 << 16 | 640
-		head = struct.pack('<QII', 0x6e69616c70786577, layout + (what == 'other'), size)
+		magic, layout, size = struct.unpack('<QII', bytes.fromhex(head))
+		os.ftruncate(fd, size - 4096 if what == 'short' else size)
+		head = struct.pack('<QII', magic, layout + (what == 'other'), size)
 		os.pwrite(fd, head, 0)
 		if what != 'unsealed':
 		    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, 7)

@@ -8,6 +8,7 @@
  *   fd=N	   an inherited number instead
  *   read=N,SIZE   N reads from the position
  *   pread=N,SIZE,OFFSET,STEP	each STEP further
+ *   pwrite=N,SIZE,OFFSET
  *   fresh=N	   N preads of a byte, each to a page that nobody has written into
  *   set=N,OFFSET  N seeks; also cur= and end=
  *   readv=N  write=N	of a byte
@@ -153,6 +154,9 @@ static void do_calls(const char *op, const long *a)
 	else if (is(op, "write"))
 		for (long i = 0; i < a[0]; i++)
 			sink += write(fd, buf, 1);
+	else if (is(op, "pwrite"))
+		for (long i = 0; i < a[0]; i++)
+			sink += pwrite(fd, buf, (size_t)a[1], a[2]);
 	else if (is(op, "mixed"))
 		for (long i = 0; i < a[0]; i++) {
 			sink += read(fd, buf, 1);
