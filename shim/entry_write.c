@@ -20,18 +20,24 @@ PW_HIT_STEP bool on(void)
 	return pw_unlikely(pw_load_relaxed(&pw_knobs.stores));
 }
 
-/* At `off`, or where our position is; that then moves on. */
-PW_HIT_STEP bool stored(struct pw_number x, const void *buf, size_t n, off_t off,
-			bool moves, bool alone)
+/*
+ * At `off`, or, if there is a position (then there is one thread as well), where that was: it
+ * has moved on before anything is stored, so that a handler that writes in between writes
+ * behind it. NOT_STORED: nothing is done.
+ */
+#define NOT_STORED (-2)
+
+PW_HIT_STEP ssize_t stored(struct pw_number x, int fd, const void *buf, size_t n,
+			   off_t off, bool moves, bool alone)
 {
 	struct pw_reader *r = pw_me.serving;
 	struct pw_handle *h = x.h;
-	bool hit = false;
+	ssize_t put = NOT_STORED;
 	uint64_t p = 0;
 
 	if (pw_unlikely(!n || pw_me.stored_by_parent || !pw_servable(r) ||
 			!pw_store_stamped(h)))
-		return false;
+		return put;
 	pw_hazard_fill(&r->slot[0], h, alone);
 	if (moves) {
 		p = pw_load_acquire(&h->pos);
@@ -39,27 +45,31 @@ PW_HIT_STEP bool stored(struct pw_number x, const void *buf, size_t n, off_t off
 	}
 	/* A negative offset is a huge one here, past any end. */
 	if (pw_likely(pw_unchanged(&x) && (!moves || pw_pos_ours(p)) &&
-		      pw_src_known(buf, n))) {
+		      pw_src_known(buf, n)) &&
+	    (!moves || pw_pos_claim(h, p, n))) {
 		pw_store_noted(&r->slot[0], PW_NOTE_STORING);
-		hit = pw_window_store(&h->win, buf, n, (uint64_t)off) == PW_HIT &&
-		      (!moves || pw_pos_move_as(h, p, (uint64_t)off + n, alone));
+		if (pw_likely(pw_window_store(&h->win, buf, n, (uint64_t)off) == PW_HIT))
+			put = (ssize_t)n;
+		else if (moves && !pw_pos_unclaim(h, p, n, 0))
+			put = pw_write_behind(fd, buf, n, off);
 		pw_store_noted(&r->slot[0], 0);
 	}
 	pw_hazard_clear(&r->slot[0], alone);
 	if (pw_unlikely(pw_retired(h)))
 		pw_window_finish(&h->win);
-	r->stores += hit;
-	return hit;
+	r->stores += put == (ssize_t)n;
+	return put;
 }
 
 static PW_NOINLINE ssize_t pwrite_threads(int fd, const void *buf, size_t n, off_t off,
 					  uint64_t *slot, uint64_t entry)
 {
 	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
+	ssize_t put;
 
 	pthread_testcancel();
-	return stored(x, buf, n, off, false, false) ? (ssize_t)n
-						    : pw_pwrite_slow(fd, buf, n, off);
+	put = stored(x, fd, buf, n, off, false, false);
+	return put == NOT_STORED ? pw_pwrite_slow(fd, buf, n, off) : put;
 }
 
 static PW_NOINLINE ssize_t pwrite_plain(int fd, const void *buf, size_t n, off_t off)
@@ -71,6 +81,7 @@ static PW_NOINLINE ssize_t pwrite_plain(int fd, const void *buf, size_t n, off_t
 PW_EXPORT ssize_t pwrite(int fd, const void *buf, size_t n, off_t off)
 {
 	struct pw_number x;
+	ssize_t put;
 
 	if (!on())
 		return pwrite_plain(fd, buf, n, off);
@@ -79,8 +90,8 @@ PW_EXPORT ssize_t pwrite(int fd, const void *buf, size_t n, off_t off)
 		return pwrite_plain(fd, buf, n, off);
 	if (!pw_single_threaded())
 		return pwrite_threads(fd, buf, n, off, x.slot, x.entry);
-	return stored(x, buf, n, off, false, true) ? (ssize_t)n
-						   : pw_pwrite_slow(fd, buf, n, off);
+	put = stored(x, fd, buf, n, off, false, true);
+	return put == NOT_STORED ? pw_pwrite_slow(fd, buf, n, off) : put;
 }
 
 PW_EXPORT ssize_t write(int fd, const void *buf, size_t n)
@@ -91,10 +102,11 @@ PW_EXPORT ssize_t write(int fd, const void *buf, size_t n)
 
 	if (pw_likely(!x.h) && !pw_explaining())
 		return PW_REAL(write)(fd, buf, n);
-	if (x.h && on())
-		return pw_single_threaded() && stored(x, buf, n, 0, true, true)
-			       ? (ssize_t)n
-			       : pw_write_slow(fd, buf, n);
+	if (x.h && on()) {
+		put = pw_single_threaded() ? stored(x, fd, buf, n, 0, true, true)
+					   : NOT_STORED;
+		return put == NOT_STORED ? pw_write_slow(fd, buf, n) : put;
+	}
 	pw_borrow(&held, fd);
 	put = PW_REAL(write)(fd, buf, n);
 	pw_explain(held.h, fd, PW_CALL_WRITE, PW_WHY_WRITE, 0);

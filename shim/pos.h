@@ -67,6 +67,25 @@ static inline bool pw_pos_move(struct pw_handle *h, uint64_t seen, uint64_t off)
 }
 
 /*
+ * A write of n bytes that one thread is about to make at our position moves it first, from
+ * `seen`; a handler in between goes on behind that. False: one was quicker, or n is too much.
+ */
+static inline bool pw_pos_claim(struct pw_handle *h, uint64_t seen, uint64_t n)
+{
+	return n < (uint64_t)PW_POS_MAX - pw_pos_value(seen) &&
+	       pw_pos_move_as(h, seen, pw_pos_value(seen) + n, true);
+}
+
+/* Only `put` of them were written. False: a handler has gone on from there, and it stays. */
+static inline bool pw_pos_unclaim(struct pw_handle *h, uint64_t seen, uint64_t n,
+				  uint64_t put)
+{
+	uint64_t claimed = pw_pos_make(seen, PW_POS_OURS, pw_pos_value(seen) + n);
+
+	return pw_pos_move_as(h, claimed, pw_pos_value(seen) + put, true);
+}
+
+/*
  * Before a real call that uses the kernel's position through fd: gives the position back
  * if we have it, and counts the call in. pw_pos_end() counts it out. The caller's slot
  * names the handle's window until then. False: fd does not stand for the handle any more,

@@ -4,8 +4,8 @@
  * A write is one of three: a store; a real write at our own idea of the position, which then
  * moves on from there; a real write at the kernel's. The first two are for processes with one
  * thread: two threads at one position would store over one another where the kernel puts one
- * behind the other. A handler that writes in between moves the position on; then what it
- * interrupted is written again, behind that, as if it had come first.
+ * behind the other. The position moves on before the bytes are written (pw_pos_claim): what
+ * a handler writes in between comes behind them, and is not written over.
  */
 #include "shim/write.h"
 
@@ -204,7 +204,8 @@ static ssize_t write_any(int fd, const struct source *s)
 		int saved = errno;
 		enum pw_why why;
 
-		if (!pw_pos_ours(p) || !pw_single_threaded() || !pw_earn_write_may(x.h)) {
+		if (!pw_pos_ours(p) || !pw_single_threaded() || !pw_earn_write_may(x.h) ||
+		    !s->n || s->n >= (uint64_t)PW_POS_MAX - off) {
 			if (pw_pos_begin(x.h, fd)) {
 				if (pw_pos_ours(p))
 					pw_earn_returned(x.h);
@@ -216,19 +217,26 @@ static ssize_t write_any(int fd, const struct source *s)
 			pw_release(&x); /* closed meanwhile */
 			continue;
 		}
+		if (!pw_pos_claim(x.h, p, s->n)) {
+			pw_release(&x);
+			continue;
+		}
 		why = store(&x, fd, s, off);
 		if (why != PW_SERVED)
 			put = write_at(&x, fd, s, (off_t)off);
+		if (pw_unlikely(why != PW_SERVED && pw_fd_entry(fd) != x.entry)) {
+			/* Closed, and maybe opened anew, meanwhile. */
+			pw_pos_unclaim(x.h, p, s->n, 0);
+			pw_release(&x);
+			continue;
+		}
+		if (pw_unlikely(put != (ssize_t)s->n))
+			pw_pos_unclaim(x.h, p, s->n, put < 0 ? 0 : (uint64_t)put);
 		if (pw_unlikely(put < 0) && (errno == ESPIPE || errno == EBADF)) {
 			/* As in pw_read_slow(). */
 			errno = saved;
 			pw_release(&x);
 			pw_fd_clear(fd, x.entry);
-			continue;
-		}
-		if (pw_fd_entry(fd) != x.entry ||
-		    (put >= 0 && !pw_pos_move(x.h, p, off + (uint64_t)put))) {
-			pw_release(&x);
 			continue;
 		}
 		pw_explain(x.h, fd, PW_CALL_WRITE, why, 0);
@@ -268,6 +276,11 @@ ssize_t pw_write_slow(int fd, const void *buf, size_t n)
 	struct source s = one(&v, buf, n);
 
 	return write_any(fd, &s);
+}
+
+ssize_t pw_write_behind(int fd, const void *buf, size_t n, off_t off)
+{
+	return PW_REAL(pwrite)(fd, buf, n, off);
 }
 
 ssize_t pw_pwrite_slow(int fd, const void *buf, size_t n, off_t off)

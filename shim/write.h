@@ -14,4 +14,8 @@ ssize_t pw_pwrite_slow(int fd, const void *buf, size_t n, off_t off);
 ssize_t pw_writev_slow(int fd, const struct iovec *v, int n);
 ssize_t pw_pwritev_slow(int fd, const struct iovec *v, int n, off_t off);
 
+/* A write whose place at the position was taken, and could not be stored there after a handler
+ * had written behind it. The position is not moved any more. */
+ssize_t pw_write_behind(int fd, const void *buf, size_t n, off_t off);
+
 #endif
