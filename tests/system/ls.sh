@@ -120,6 +120,28 @@ json_says "[(f['path'], f['windows']) for p in j['processes'] if p['pid'] == $he
 verdict 'mappings of the program itself are none' "$why"
 release
 
+# A window that writes are stored into (PAGEWELL_WRITE=map).
+cat >"$work/writes.py" <<'END'
+import os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+for i in range(30000):
+    os.pwrite(fd, b'x' * 64, i % 64 * 512)
+print('holding', file=sys.stderr, flush=True)
+sys.stdin.read()
+END
+case $(stat -f -c %T "$place") in
+ext2/ext3 | tmpfs)
+	why=
+	hold "$place/data" env PAGEWELL_WRITE=map "$bin" run python3 -I "$work/writes.py"
+	pw ls --json
+	json_says "[f['writable'] for p in j['processes'] if p['pid'] == $held for f in p['files']
+		if f['path'] == '$place/data'] == [True]"
+	verdict 'a window for stores' "$why"
+	release
+	;;
+*) echo 'skip a window for stores - there are none on this file system' ;;
+esac
+
 # ---- who may not be looked at ----------------------------------------------------------
 
 as_nobody=(setpriv --reuid=nobody --regid=nogroup --clear-groups)
