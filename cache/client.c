@@ -172,7 +172,7 @@ static bool from_window(struct pw_client *c, struct pw_reader *r, void *buf, siz
 	enum pw_hit hit = pw_window_read(&c->win, buf, n, off);
 
 	if (hit == PW_MISS_TOUCH) {
-		bool again = pw_window_touch(&c->win, c->fd, n, off);
+		bool again = pw_window_touch(&c->win, c->fd, n, off, r->hit_bytes);
 
 		pw_reclaim_poll(r, &c->win);
 		if (!again)

@@ -206,23 +206,52 @@ void pw_window_map(struct pw_window *w, uint64_t cp)
 	pw_add_relaxed(&pw_touched_ever, 1);
 }
 
-bool pw_window_touch(struct pw_window *w, int fd, size_t n, uint64_t off)
+/*
+ * The next cache page after the last is the next in sequence only if that one was really read:
+ * who looks at a few bytes of every cache page goes up in order as well, and will not look at
+ * more of this one. A quarter of it, or the sequence has just begun.
+ */
+static bool dense(const struct pw_window *w, uint64_t bytes)
+{
+	return bytes - pw_load_relaxed(&w->touch_bytes) +
+		       pw_load_relaxed(&w->touch_missed) >=
+	       PW_CP / 4;
+}
+
+/* Is cp, reached by a read that began in `first`, part of a sequence, so that all of it is
+ * likely to be read? In the cache page where one begins that is not known; but a window is
+ * opened for one, mostly. */
+static bool goes_on(const struct pw_window *w, uint64_t cp, uint64_t first,
+		    uint64_t bytes)
+{
+	uint64_t before = pw_load_relaxed(&w->last_cp);
+
+	if (cp == before)
+		return !pw_load_relaxed(&w->pages);
+	return cp == before + 1 && (cp > first || dense(w, bytes));
+}
+
+bool pw_window_touch(struct pw_window *w, int fd, size_t n, uint64_t off, uint64_t bytes)
 {
 	uint64_t known = pw_load_relaxed(&w->known);
-	uint64_t cp = off >> PW_CP_SHIFT;
+	uint64_t first = off >> PW_CP_SHIFT;
 	uint64_t last = (off + n - 1) >> PW_CP_SHIFT;
 	bool all = true;
 
 	/* `known` may have been lowered since the miss; w->map is as long as maplen says. */
 	if (n > known || off > known - n)
 		return false;
-	for (; cp <= last; cp++) {
+	for (uint64_t cp = first; cp <= last; cp++) {
 		uint8_t seen = pw_load_relaxed(&w->map[cp]);
 		uint64_t before = pw_load_relaxed(&w->last_cp);
-		bool sequential = cp == before || cp == before + 1;
+		bool sequential = goes_on(w, cp, first, bytes);
 
+		if (cp != before) {
+			pw_store_relaxed(&w->touch_bytes, bytes);
+			pw_store_relaxed(&w->touch_missed, 0);
+		}
 		pw_store_relaxed(&w->last_cp, cp);
-		if (!sequential)
+		if (!sequential && cp != before)
 			pw_store_relaxed(&w->trail, cp);
 		while ((seen & PW_M_TOUCHED) &&
 		       !pw_cas(&w->map[cp], &seen, (uint8_t)(seen | PW_M_REF)))
@@ -234,5 +263,7 @@ bool pw_window_touch(struct pw_window *w, int fd, size_t n, uint64_t off)
 		else
 			all = false;
 	}
+	if (!all)
+		pw_store_relaxed(&w->touch_missed, pw_load_relaxed(&w->touch_missed) + n);
 	return all;
 }

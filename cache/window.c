@@ -211,6 +211,8 @@ int pw_window_open(struct pw_window *w, int fd, enum pw_window_kind kind,
 	pw_store_relaxed(&w->id, pw_file_id(st));
 	pw_store_relaxed(&w->last_cp, UINT64_MAX - 1);
 	pw_store_relaxed(&w->trail, 0);
+	pw_store_relaxed(&w->touch_bytes, 0);
+	pw_store_relaxed(&w->touch_missed, 0);
 	pw_store_relaxed(&w->looked_at, 0);
 	pw_store_relaxed(&w->hits_mark, 0);
 	pw_store_relaxed(&w->doubts, 0);

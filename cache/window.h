@@ -53,7 +53,11 @@ struct pw_window {
 	uint64_t witness;
 	uint64_t witness_end;
 	uint64_t last_cp; /* where the last slow read was */
-	uint64_t trail;	  /* where this sequence began, or what of it was dropped ends */
+	/* What the thread's hits had read when it came there, and reads there since that were no
+	 * hits: bytes. */
+	uint64_t touch_bytes;
+	uint64_t touch_missed;
+	uint64_t trail; /* where this sequence began, or what of it was dropped ends */
 	uint64_t looked_at; /* the cache page at which to look ahead again */
 	uint64_t hits_mark; /* the thread's hits at the last doubt */
 	uint32_t doubts;    /* since then */
@@ -103,10 +107,10 @@ enum pw_hit {
 /*
  * After PW_MISS_TOUCH: decides, page by page, whether touching pays, and does what the page
  * words ask for. True: read again. False: let the kernel do this one; the price paid is
- * remembered. May sleep (bounded, page.h). fd: the description's, used for readahead only.
+ * remembered. `bytes`: how many the calling thread's hits have read. May sleep (bounded, page.h). fd: the description's, used for readahead only.
  * W1 applies.
  */
-bool pw_window_touch(struct pw_window *w, int fd, size_t n, uint64_t off);
+bool pw_window_touch(struct pw_window *w, int fd, size_t n, uint64_t off, uint64_t bytes);
 
 /*
  * Is it cheaper to touch new pages than to leave reads of n bytes in sequence to the kernel?

@@ -137,7 +137,7 @@ static uint64_t gain_of(const struct pw_handle *h, uint64_t n, uint64_t bytes, b
 /*
  * In sequence, and by the machine's usual price a window would be no gain; but this file's
  * pages may be ten times as cheap to touch. Once for a handle, and if nobody knows this file,
- * that is worth finding out: it costs some 20 us, after calls that took 300 and more.
+ * that is worth finding out: it costs as much as a window, after calls that took more.
  */
 static bool worth_exploring(struct pw_handle *h, int fd, uint64_t bytes)
 {
@@ -145,7 +145,9 @@ static bool worth_exploring(struct pw_handle *h, int fd, uint64_t bytes)
 	uint64_t n = bytes / PW_EARN_BATCH;
 
 	if ((pw_load_relaxed(&h->flags) & PW_H_VAIN) ||
-	    pw_load_relaxed(&h->calls) < LARGE_FIRST || !pw_earn_qualified(h, fd) ||
+	    pw_load_relaxed(&h->calls) < LARGE_FIRST ||
+	    (uint64_t)pw_load_relaxed(&h->calls) * c->call < 2 * (uint64_t)c->map ||
+	    !pw_earn_qualified(h, fd) ||
 	    !pw_costs_pays(pw_costs_gain_new(c, n), c->touch * n / PW_PAGE / 8, true))
 		return false;
 	return !pw_file_touch(pw_load_relaxed(&h->win.id));

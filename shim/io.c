@@ -127,7 +127,7 @@ static enum pw_why from_window(struct pw_handle *h, int fd, void *buf, size_t n,
 	hit = pw_window_read(&h->win, buf, n, off);
 	if (hit == PW_MISS_TOUCH) {
 		uint64_t touched = pw_load_relaxed(&h->win.pages);
-		bool again = pw_window_touch(&h->win, fd, n, off);
+		bool again = pw_window_touch(&h->win, fd, n, off, r->hit_bytes);
 
 		pw_explain_touched(h, fd, touched, n);
 		pw_reclaim_poll(r, &h->win);

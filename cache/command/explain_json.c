@@ -27,11 +27,13 @@ static void print_account(FILE *out, const struct pw_account *a)
 		"\"served_reads\": %llu, \"served_seeks\": %llu, \"stores\": %llu, "
 		"\"served_bytes\": %llu, "
 		"\"passed_bytes\": %llu, \"windows\": %llu, \"touched_pages\": %llu, "
+		"\"touched_ns\": %llu, "
 		"\"saved_calls\": %llu, \"saved_ns\": %.0f, \"passed\": {",
 		(ull)a->all, (ull)a->calls[PW_CALL_READ], (ull)a->calls[PW_CALL_SEEK],
 		(ull)a->calls[PW_CALL_WRITE], (ull)a->served_reads, (ull)a->served_seeks,
 		(ull)a->stores, (ull)a->served_bytes, (ull)a->passed_bytes,
-		(ull)a->windows, (ull)a->touched, (ull)a->served, a->saved_ns);
+		(ull)a->windows, (ull)a->touched, (ull)a->touched_ns, (ull)a->served,
+		a->saved_ns);
 	for (int i = 1; i < PW_WHY_COUNT; i++) {
 		if (!a->why[i])
 			continue;

@@ -183,7 +183,7 @@ static void *read_as_the_shim(void *arg)
 		if (pw_window_is_open(&w)) {
 			hit = pw_window_read(&w, mine, n, off);
 			for (int i = 0; i < 64 && hit == PW_MISS_TOUCH; i++) {
-				pw_window_touch(&w, fd, n, off);
+				pw_window_touch(&w, fd, n, off, got);
 				hit = pw_window_read(&w, mine, n, off);
 			}
 			if (hit != PW_HIT)

@@ -54,6 +54,14 @@ static uint64_t touched(const struct pw_window *x)
 	return n;
 }
 
+/* So much since the last question that the last cache page was really read. */
+static uint64_t plenty(void)
+{
+	static uint64_t bytes;
+
+	return bytes += PW_CP;
+}
+
 /* As the shim: touch, look at the bound, read. */
 static void read_exact(size_t n, uint64_t off)
 {
@@ -61,7 +69,7 @@ static void read_exact(size_t n, uint64_t off)
 	enum pw_hit hit = pw_window_read(&w, buf, n, off);
 
 	for (int i = 0; i < 64 && hit == PW_MISS_TOUCH; i++) {
-		pw_window_touch(&w, fd, n, off);
+		pw_window_touch(&w, fd, n, off, plenty());
 		pw_reclaim_poll(me, &w);
 		hit = pw_window_read(&w, buf, n, off);
 	}
@@ -466,7 +474,8 @@ UNIT_TEST(reclaim, bound_under_large_reads)
 	for (uint64_t i = 0; i < 4 * SIZE / n; i++) {
 		struct pw_hazard *h = pw_hazard_enter(me, &w);
 
-		for (int k = 0; k < 64 && !pw_window_touch(&w, fd, n, i * n % SIZE); k++)
+		for (int k = 0;
+		     k < 64 && !pw_window_touch(&w, fd, n, i * n % SIZE, plenty()); k++)
 			;
 		pw_reclaim_poll(me, &w);
 		pw_window_leave(h, &w);

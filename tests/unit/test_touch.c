@@ -45,24 +45,28 @@ static void start(const char *path, uint32_t call, uint32_t touch)
 	unit_fail(U_ANY, 0, 0);
 }
 
+static uint64_t bytes; /* that hits have read, as a thread counts them */
+
 /* One read, and if need be one question whether to touch, as one call of the shim makes. */
 static enum pw_hit once(size_t n, uint64_t off)
 {
 	struct pw_hazard *h = pw_hazard_enter(me, &w);
 	enum pw_hit hit = pw_window_read(&w, buf, n, off);
 
-	if (hit == PW_MISS_TOUCH && pw_window_touch(&w, fd, n, off))
+	if (hit == PW_MISS_TOUCH && pw_window_touch(&w, fd, n, off, bytes))
 		hit = pw_window_read(&w, buf, n, off);
 	pw_window_leave(h, &w);
-	if (hit == PW_HIT)
+	if (hit == PW_HIT) {
+		bytes += n;
 		CHECK(unit_exact(buf, n, off));
+	}
 	return hit;
 }
 
 static bool ask(size_t n, uint64_t off)
 {
 	struct pw_hazard *h = pw_hazard_enter(me, &w);
-	bool yes = pw_window_touch(&w, fd, n, off);
+	bool yes = pw_window_touch(&w, fd, n, off, bytes);
 
 	pw_window_leave(h, &w);
 	return yes;
@@ -374,14 +378,27 @@ UNIT_TEST(touch, another_sequence)
 	start(unit_shm("file"), 300, 10);
 	unit_sys.readahead = note_readahead;
 	unit_sys.mincore = cold;
-	once(10, 30 * PW_CP);
+	once(PW_CP, 30 * PW_CP);
 	once(10, 31 * PW_CP);
 	cr_assert_eq(asks, 1u);
 	cr_assert_eq(asked[0].off, (int64_t)(31 * PW_CP));
-	once(10, 2 * PW_CP);
+	once(PW_CP, 2 * PW_CP);
 	once(10, 3 * PW_CP);
 	cr_assert_eq(asks, 2u);
 	cr_assert_eq(asked[1].off, (int64_t)(3 * PW_CP));
+}
+
+/* A few bytes of every cache page, in order: nothing says that any of them will be read whole,
+ * so each has to pay for itself. */
+UNIT_TEST(touch, strides_are_no_sequence)
+{
+	start(unit_shm("file"), 300, 500);
+	once(10, 10);
+	for (uint64_t cp = 1; cp < CPS; cp++)
+		CHECK(once(10, cp * PW_CP) == PW_MISS_TOUCH);
+	for (uint64_t cp = 1; cp < CPS; cp++)
+		CHECK(once(10, cp * PW_CP + 10) == PW_MISS_TOUCH);
+	cr_assert_leq(own(PW_S_PAGES), 1u);
 }
 
 UNIT_TEST(touch, the_last_page_is_shorter)

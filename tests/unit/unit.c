@@ -338,7 +338,7 @@ enum pw_hit unit_read(struct pw_reader *r, struct pw_window *w, int fd, void *bu
 	hit = pw_window_read(w, buf, n, off);
 	/* A cache page's price is paid in at most 64 reads (PW_M_CREDIT). */
 	for (int i = 0; i < 64 && hit == PW_MISS_TOUCH; i++) {
-		pw_window_touch(w, fd, n, off);
+		pw_window_touch(w, fd, n, off, 0);
 		hit = pw_window_read(w, buf, n, off);
 	}
 	pw_window_leave(s, w);
