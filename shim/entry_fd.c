@@ -73,6 +73,7 @@ PW_EXPORT int creat(const char *path, mode_t mode)
  * then jumps away, may find the number in other hands as soon as it is closed. */
 PW_EXPORT int close(int fd)
 {
+	unsigned closes = pw_me.closes;
 	int outer = pw_me.closing;
 	int ret;
 
@@ -84,7 +85,7 @@ PW_EXPORT int close(int fd)
 	pw_compiler_barrier();
 	pw_drop(fd);
 	ret = PW_REAL(close)(fd);
-	pw_closing_end();
+	pw_closing_end(closes);
 	pw_compiler_barrier();
 	pw_me.closing = outer;
 	return ret;
@@ -104,6 +105,7 @@ static void drop_range(unsigned from, unsigned to)
 
 PW_EXPORT int close_range(unsigned from, unsigned to, int flags)
 {
+	unsigned closes = pw_me.closes;
 	int ret;
 
 	/* Numbers of its own for one thread of several: our table speaks for all. */
@@ -114,15 +116,16 @@ PW_EXPORT int close_range(unsigned from, unsigned to, int flags)
 	if (!(flags & ~(int)CLOSE_RANGE_UNSHARE)) /* else only marked, or refused */
 		drop_range(from, to);
 	ret = PW_REAL(close_range)(from, to, flags);
-	pw_closing_end();
+	pw_closing_end(closes);
 	return ret;
 }
 
 PW_EXPORT void closefrom(int low)
 {
+	unsigned closes = pw_me.closes;
 	drop_range(low < 0 ? 0 : (unsigned)low, UINT_MAX);
 	PW_REAL(closefrom)(low);
-	pw_closing_end();
+	pw_closing_end(closes);
 }
 
 PW_EXPORT int dup(int fd)
@@ -147,6 +150,7 @@ PW_EXPORT int dup(int fd)
  */
 static int dup_to(int from, int to, int flags, bool three)
 {
+	unsigned closes = pw_me.closes;
 	struct pw_held target;
 	struct pw_held x;
 	int ret;
@@ -157,7 +161,7 @@ static int dup_to(int from, int to, int flags, bool three)
 	pw_hold(&target, to);
 	pw_drop(to);
 	ret = three ? PW_REAL(dup3)(from, to, flags) : PW_REAL(dup2)(from, to);
-	pw_closing_end();
+	pw_closing_end(closes);
 	if (ret >= 0)
 		pw_duplicated(&x, from, to);
 	if (ret >= 0 && x.h && !pw_single_threaded())
@@ -299,11 +303,12 @@ PW_EXPORT FILE *fopen(const char *path, const char *mode)
 
 PW_EXPORT FILE *freopen(const char *path, const char *mode, FILE *f)
 {
+	unsigned closes = pw_me.closes;
 	uint32_t opening = pw_opening();
 
 	pw_drop(number_of(f));
 	f = PW_REAL(freopen)(path, mode, f);
-	pw_closing_end();
+	pw_closing_end(closes);
 	return stream_opened(opening, f, path, mode);
 }
 
@@ -316,12 +321,13 @@ PW_EXPORT FILE *tmpfile(void)
 
 PW_EXPORT int fclose(FILE *f)
 {
+	unsigned closes = pw_me.closes;
 	int ret;
 
 	if (!pw_stdio_hooked())
 		pw_drop(number_of(f));
 	ret = PW_REAL(fclose)(f);
-	pw_closing_end();
+	pw_closing_end(closes);
 	return ret;
 }
 
@@ -336,11 +342,12 @@ PW_EXPORT FILE *fdopen(int fd, const char *mode)
  * numbers that come and go inside libc. */
 PW_EXPORT int closedir(DIR *d)
 {
+	unsigned closes = pw_me.closes;
 	int ret;
 
 	pw_drop(dirfd(d)); /* d is not NULL: libc would fault on it as well */
 	ret = PW_REAL(closedir)(d);
-	pw_closing_end();
+	pw_closing_end(closes);
 	return ret;
 }
 

@@ -186,19 +186,21 @@ static void hook_times(const long *a)
  * place of 0, 1 and 2. */
 static void hook_daemon(const long *a)
 {
+	unsigned closes = pw_me.closes;
 	hook_share_all(a);
 	if (!a[1])
 		for (int fd = 0; fd <= 2; fd++)
 			pw_drop(fd);
-	pw_closing_end();
+	pw_closing_end(closes);
 }
 
 static void hook_login_tty(const long *a)
 {
+	unsigned closes = pw_me.closes;
 	for (int fd = 0; fd <= 2; fd++)
 		pw_drop(fd);
 	pw_drop((int)a[0]);
-	pw_closing_end();
+	pw_closing_end(closes);
 }
 
 /* What a pointer argument points at, which may be nothing: so the kernel reads it. */

@@ -62,7 +62,7 @@ void pw_abandon_calls(uintptr_t target)
 	struct range alt;
 
 	pw_me.closing = 0; /* the close() may have been left, too */
-	pw_closing_end();
+	pw_closing_end(0);
 	if (!(r && pw_reader_busy(r)) && !pw_me.changing)
 		return;
 	alt = alternate();

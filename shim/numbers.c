@@ -161,18 +161,16 @@ void pw_drop(int fd)
 	struct pw_held x;
 	bool left;
 
-	/* With one thread, and the position the kernel's, there is nothing to give back. (A
-	 * handler may adopt it between here and the clearing, as it may between the giving
-	 * back and the clearing below: then it ends with its last number, or stays with the
-	 * others.) */
-	if (pw_fd_handle(entry) && pw_single_threaded() && pw_alive() && !pw_me.vforked &&
+	if (!pw_fd_handle(entry))
+		return;
+	pw_closing_begin();
+	/* With one thread, and the position the kernel's, there is nothing to give back, and a
+	 * handler does not adopt it any more. */
+	if (pw_single_threaded() && pw_alive() && !pw_me.vforked &&
 	    !pw_pos_ours(pw_load_relaxed(&pw_fd_handle(entry)->pos))) {
 		pw_let_go(fd, entry);
 		return;
 	}
-	if (!pw_fd_handle(entry))
-		return;
-	pw_closing_begin();
 	do {
 		if (!pw_hold(&x, fd))
 			return;

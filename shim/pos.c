@@ -41,24 +41,30 @@ void pw_gate_reset(void)
 {
 	pw_store_relaxed(&gate, 0);
 	pw_store_relaxed(&closers, 0);
-	pw_me.gated = false;
+	pw_me.closes = 0;
 }
 
 void pw_closing_begin(void)
 {
-	if (pw_me.gated || pw_single_threaded())
+	if (pw_me.closes)
 		return;
-	pw_me.gated = true;
+	pw_me.closes = 1;
+	if (pw_single_threaded())
+		return;
+	pw_me.closes = 2;
 	pw_add_acq_rel(&closers, 1);
 	pw_fence_seq(); /* an adopter sees it, or we see what it adopted */
 }
 
-void pw_closing_end(void)
+void pw_closing_end(unsigned outer)
 {
-	if (!pw_me.gated)
+	unsigned closes = pw_me.closes;
+
+	if (outer || !closes)
 		return;
-	pw_me.gated = false;
-	pw_sub_acq_rel(&closers, 1);
+	pw_me.closes = 0;
+	if (closes == 2)
+		pw_sub_acq_rel(&closers, 1);
 }
 
 /* Does the number still stand for the handle, which the caller's slot names? If not it was
@@ -70,7 +76,7 @@ static bool stands_for(int fd, const struct pw_handle *h)
 
 static bool adoptable(const struct pw_handle *h)
 {
-	return !pw_load_acquire(&gate) && !pw_load_acquire(&closers) &&
+	return !pw_me.closes && !pw_load_acquire(&gate) && !pw_load_acquire(&closers) &&
 	       !(pw_load_acquire(&h->flags) & (PW_H_SHARED | PW_H_NEVER));
 }
 

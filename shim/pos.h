@@ -160,11 +160,14 @@ bool pw_pos_leave(struct pw_handle *h, int fd);
 
 /*
  * From before an entry is cleared until the number is closed or replaced nothing is adopted:
- * an adopter's lseek might be of the file that the number stands for next. With one thread
- * these do nothing. The end comes in the same thread, also when the call is left by a jump.
+ * an adopter's lseek might be of the file that the number stands for next, and whoever still
+ * reads from the number reads from the kernel's position. With one thread it is kept from its
+ * own handlers only. The end comes in the same thread, also when the call is left by a jump.
+ * outer: pw_me.closes when the call began; a handler's close in the middle of another one does
+ * not end that.
  */
 void pw_closing_begin(void);
-void pw_closing_end(void);
+void pw_closing_end(unsigned outer);
 
 /* The position for a reader: waits out MOVING, asleep. */
 uint64_t pw_pos_load(struct pw_handle *h);

@@ -18,7 +18,7 @@ static void ended(void *reader)
 	struct pw_reader *r = reader;
 
 	pw_thread_settle();
-	pw_closing_end(); /* cancelled in close() */
+	pw_closing_end(0); /* cancelled in close() */
 	pw_me.serving = NULL;
 	pw_me.reader = NULL;
 	/* Cancelled in the middle of a call: what it held goes now. */

@@ -27,8 +27,8 @@ struct pw_thread {
 	uintptr_t changing_frame;
 	/* The number that close() is about to close, plus 1; 0: none. */
 	int closing;
-	/* Between pw_closing_begin() and pw_closing_end(). */
-	bool gated;
+	/* Between pw_closing_begin() and pw_closing_end(): 1; 2: and others know of it. */
+	uint8_t closes;
 	/* In a fork child made by a handler inside a store: the parent finishes that. */
 	bool stored_by_parent;
 	/* Between our fork handlers: the child's own is to bring the library back. */

@@ -11,7 +11,7 @@
  *   label            mirrors
  *   enter            pw_fd_entry, pw_hazard_enter, pw_hazard_fill, the second look at the entry
  *   hit              pw_window_read
- *   open             pw_window_open
+ *   open             pw_window_open, with `same`
  *   refresh, doubt   pw_window_refresh, pw_window_doubt
  *   leave            pw_hazard_clear, pw_window_leave
  *   retire, finish   pw_window_retire, pw_window_finish
@@ -163,7 +163,7 @@ end:	do
 #define OPEN 2
 #define REFRESH 3
 #define DOUBT 4
-#define OUTGROW 5 /* the file has outgrown its window */
+#define OUTGROW 5 /* the file has outgrown its window, or the window is no gain */
 #define CLOSE 6
 #define DUP 7
 #define MAKE 8
@@ -275,7 +275,13 @@ open:	LOCKED_STEP
 		b = mappings;
 		mapped[b] = true
 	END;
-	STORE_STEP store(BASE, b); b = 0 END;
+	STORE_STEP store(BASE, b) END;
+	STEP /* is the number still the handle's? */
+		if
+		:: entry[0] & 1 -> b = 0
+		:: else -> goto not_same
+		fi
+	END;
 	STORE_STEP store(KNOWN, 1) END;
 	LOCKED_STEP
 		seen = state;
@@ -287,6 +293,15 @@ open:	LOCKED_STEP
 	END;
 	STORE_STEP store(KNOWN, 0) END;
 	LOCKED_STEP state = state | DYING; blocked[t] = false; goto leave END;
+
+not_same:
+	STORE_STEP store(BASE, 0) END;
+	STEP assert(mapped[b]); mapped[b] = false; b = 0 END;
+	LOCKED_STEP
+		state = state & ~OPENING;
+		blocked[t] = false;
+		goto leave
+	END;
 
 refresh:
 	STEP

@@ -40,10 +40,12 @@ cases() {
 		position-broken-no-epoch position error NO_EPOCH ONLY=3
 		position-broken-no-gate-at-open position error NO_GATE_AT_OPEN ONLY=3
 		position-broken-no-gate-at-close position error NO_GATE_AT_CLOSE ONLY=2
+		position-broken-no-gate-at-close-alone position error NO_GATE_AT_CLOSE ALONE
 		position-broken-no-recheck-give position error NO_RECHECK_GIVE ONLY=2
 		position-broken-no-recheck-adopt position error NO_RECHECK_ADOPT ONLY=2
 		position-broken-no-recheck-window position error NO_RECHECK_WINDOW ONLY=2
 		position-broken-stray-seek position error STRAY_SEEK ONLY=1
+		position-broken-stray-end position error STRAY_END ONLY=2
 	END
 }
 

@@ -18,9 +18,11 @@
  *   begin, counted   pw_pos_begin, pw_pos_try_begin, pw_pos_end
  *   give_back        give_back
  *   adopt, adopt_at  pw_pos_adopt, pw_pos_adopt_at, adoptable
- *   window           open_window in earn.c
+ *   window           open_window in earn.c, and `same` of pw_window_open
+ *   let_go           let_go in earn.c
  *   share            pw_pos_share
- *   close            pw_drop, pw_fd_clear, the real close, and an open that gets its number
+ *   drop, close      pw_drop, pw_closing_begin, pw_pos_leave, pw_fd_clear, the real close,
+ *                    pw_closing_end, and an open that gets the number
  *   open             pw_opening, the real open, pw_opened
  *   fork             fork_prepare, pw_share_all, share_one, the real fork, fork_parent
  *   child            another process with the same description
@@ -32,7 +34,7 @@
  *
  * Broken on purpose: NO_TAG, NO_INFLIGHT, NO_SHARED_TAG, NO_SIGBLOCK, NO_EPOCH. Found in the
  * code by this model, and mended: NO_RECHECK_GIVE, NO_RECHECK_ADOPT, NO_RECHECK_WINDOW,
- * NO_GATE_AT_CLOSE, NO_GATE_AT_OPEN, STRAY_SEEK (README.md).
+ * NO_GATE_AT_CLOSE, NO_GATE_AT_OPEN, STRAY_SEEK, STRAY_END (README.md).
  */
 #define FRAMES 3
 #if defined(ALONE)
@@ -78,6 +80,7 @@ byte refs;
 byte mapped; /* whose pages the window has, plus 1 */
 
 byte gate, epoch;
+byte closers; /* calls, or handlers, between clearing an entry and the real close */
 bool forked, child_has; /* the child has the description of file 0 */
 bool opened;		/* nobody knows a number that open has not returned yet */
 
@@ -126,6 +129,10 @@ inline move(p, to, moved)
 #define CLOSE 7
 #define OPEN 8
 #define FORK 9
+#define LET_GO 10 /* a read that has found the window to be no gain */
+
+/* The table is asked, and not the tag: does the number stand for the handle? */
+#define stands_for(n) (entry[n] & 1)
 
 #define STEP_WHEN(what) atomic { top[t] == level && (what) ->
 
@@ -153,6 +160,7 @@ begin_op:
 	:: op == NOTHING -> goto over
 	:: op == OPEN -> goto open
 	:: op == FORK -> goto fork
+	:: op == CLOSE -> goto drop
 	:: else
 	fi;
 
@@ -180,7 +188,7 @@ enter:	STEP_WHEN(opened || op == OPEN || op == FORK)
 		p = pos;
 		if
 		:: state(p) == OURS && op == READ && mapped -> goto hit
-		:: state(p) == OURS && op == READ -> goto pread
+		:: state(p) == OURS && op == READ -> goto pread /* or a miss */
 		:: state(p) == OURS && op != READ -> goto seek
 		:: state(p) == KERNEL && op == READ -> goto read
 		:: state(p) == KERNEL && op == CUR -> goto adopt
@@ -229,6 +237,7 @@ look_again:
 	END;
 earned:	if
 	:: goto window
+	:: goto let_go
 	:: goto next
 	fi;
 
@@ -305,9 +314,10 @@ begin_ours:
 	END;
 
 real:	STEP
+		assert(state(pos) == KERNEL && value(pos)); /* it is counted (P3) */
 		if
 		:: op == READ || op == WRITE -> use(n)
-		:: op == CLOSE -> skip
+		:: op == CLOSE || op == LET_GO -> skip
 		:: else ->
 			d = number[n];
 			if
@@ -359,7 +369,7 @@ give_back:
 #ifndef NO_RECHECK_GIVE
 	STEP
 		if
-		:: entry[n] == found -> skip
+		:: stands_for(n) -> skip
 		:: else -> goto not_mine
 		fi
 	END;
@@ -388,7 +398,17 @@ give_back:
 #ifndef NO_RECHECK_GIVE
 not_mine:
 	STEP pos = make(p, OURS, value(p)) END;
-	STEP blocked[t] = false; goto enter END;
+	STEP
+		blocked[t] = false;
+		if
+#ifdef STRAY_END
+		:: op == LET_GO -> goto counted
+#else
+		:: op == LET_GO -> goto next
+#endif
+		:: else -> goto enter
+		fi
+	END;
 #endif
 not_given:
 	if
@@ -420,6 +440,12 @@ adopt:	if
 	END;
 	STEP
 		if
+		:: closers -> goto not_adopted
+		:: else -> skip
+		fi
+	END;
+	STEP
+		if
 		:: shared -> goto not_adopted
 		:: else -> skip
 		fi
@@ -440,6 +466,12 @@ adopt:	if
 	END;
 	STEP
 		if
+		:: closers -> goto adopt_undo
+		:: else -> skip
+		fi
+	END;
+	STEP
+		if
 		:: shared -> goto adopt_undo
 		:: else -> skip
 		fi
@@ -455,7 +487,7 @@ adopt:	if
 #ifndef NO_RECHECK_ADOPT
 	STEP
 		if
-		:: entry[n] == found -> skip
+		:: stands_for(n) -> skip
 		:: else -> goto adopt_undo
 		fi
 	END;
@@ -512,6 +544,12 @@ adopt_at:
 	END;
 	STEP
 		if
+		:: closers -> goto begin
+		:: else -> skip
+		fi
+	END;
+	STEP
+		if
 		:: shared -> goto begin
 		:: else -> skip
 		fi
@@ -529,7 +567,7 @@ window:	STEP blocked[t] = true END;
 #ifndef NO_RECHECK_WINDOW
 	STEP
 		if
-		:: entry[n] == found -> skip
+		:: stands_for(n) -> skip
 		:: else -> d = 0
 		fi
 	END;
@@ -542,6 +580,20 @@ window:	STEP blocked[t] = true END;
 		d = 0;
 		blocked[t] = false;
 		goto next
+	END;
+
+	/* ---- no gain: the window goes, and the position goes back ---- */
+let_go:	STEP
+		if
+		:: mapped -> mapped = 0
+		:: else -> goto next
+		fi
+	END;
+	STEP_WHEN(state(pos) != MOVING)
+		if
+		:: state(pos) == OURS -> op = LET_GO; goto begin
+		:: else -> goto next
+		fi
 	END;
 
 	/* ---- the kernel's for good ---- */
@@ -570,15 +622,26 @@ after_share:
 	fi;
 
 	/* ---- close, and another file under the same number ---- */
-close:
+drop:	STEP
+		found = entry[n];
+		if
+		:: !(found & 1) -> goto really
+		:: else -> skip
+		fi
+	END;
 #ifndef NO_GATE_AT_CLOSE
+	STEP closers++; gated = true END;
+#endif
+#ifdef ALONE
 	STEP
 		if
-		:: !gated -> gate++; gated = true
+		:: state(pos) != OURS -> goto clear
 		:: else -> skip
 		fi
 	END;
 #endif
+	goto enter;
+close:
 give_up:
 	STEP_WHEN(state(pos) != MOVING)
 		p = pos;
@@ -610,7 +673,7 @@ clear:	STEP
 	END;
 really:	STEP number[n] = 0 END;
 	if
-	:: gated -> STEP gate--; gated = false END
+	:: gated -> STEP closers--; gated = false END
 	:: else
 	fi;
 	STEP
@@ -718,7 +781,7 @@ proctype verdict()
 {
 	ended == FRAMES;
 	assert(state(pos) != MOVING && (state(pos) == OURS || value(pos) == 0));
-	assert(gate == 0);
+	assert(gate == 0 && closers == 0);
 	assert((entry[0] & 1) + (entry[1] & 1) == refs);
 	assert(refs == 0 || (state(pos) == OURS -> value(pos) : kernels[0]) == right[0]);
 	assert(!child_has || (state(pos) == KERNEL && kernels[0] == right[0]));
@@ -752,11 +815,6 @@ inline in_order(first, then)
 	:: else -> skip
 	fi
 }
-
-#define run_frames(a, a2, a_number, b, b2, b_number, c, c2, c_number) \
-	run frame(0, a, a2, a_number);                                \
-	run frame(1, b, b2, b_number);                                \
-	run frame(2, c, c2, c_number)
 
 #define run_frames(a, a2, a_number, b, b2, b_number, c, c2, c_number) \
 	run frame(0, a, a2, a_number);                                \
@@ -838,7 +896,11 @@ init {
 			entry[1] = 1;
 			refs = 2;
 			one_of_all(one, READ, WRITE);
+#ifdef STRAY_END
+			two = WRITE;
+#else
 			one_of_all(two, SET, SET);
+#endif
 			m = 1;
 #ifdef ALL
 			if
