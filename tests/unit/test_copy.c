@@ -257,3 +257,82 @@ UNIT_TEST(copy, look_ahead_stays_inside_and_faults)
 	m[PW_PAGE - 32] = 1;
 	cr_assert_eq(pw_copy_look_ahead(m + PW_PAGE - 32, 64), m + PW_PAGE - 32);
 }
+
+/* ---- stored: the same, and the witness lies behind what is written to ------------------------- */
+
+static void stores_of(size_t n)
+{
+	for (size_t from = 0; from < 16; from++) {
+		for (size_t to = 0; to < 16; to++) {
+			const unsigned char *src = src_area + from;
+			unsigned char *dst = dst_area + EDGE + to;
+			bool same;
+
+			memset(dst - EDGE, CANARY, EDGE);
+			memset(dst + n, CANARY, EDGE);
+			memset(dst, 0, n);
+			same = pw_copy_stored(dst, src, n, dst + n + from) ==
+				       PW_COPY_DONE &&
+			       !memcmp(dst, src, n) && all(dst - EDGE, EDGE, CANARY) &&
+			       all(dst + n, EDGE, CANARY);
+			if (!same)
+				cr_assert_fail("%zu bytes, %zu to %zu", n, from, to);
+		}
+	}
+}
+
+UNIT_TEST(copy, stored_same_as_memcpy)
+{
+	for (size_t i = 0; i < sizeof(src_area); i++)
+		src_area[i] = unit_byte(i);
+	for (size_t n = 1; n <= 300; n++)
+		stores_of(n);
+	for (size_t n = 2040; n <= 2056; n++)
+		stores_of(n);
+	stores_of(4096);
+	stores_of(BIG);
+}
+
+UNIT_TEST(copy, stored_without_witness)
+{
+	for (size_t i = 0; i < SIZES; i++) {
+		size_t n = sizes[i];
+
+		memset(src_area, 1, sizeof(src_area));
+		memset(dst_area, CANARY, sizeof(dst_area));
+		dst_area[n] = 0;
+		cr_assert_eq(pw_copy_stored(dst_area, src_area, n, dst_area + n),
+			     PW_COPY_NO_WITNESS);
+		dst_area[n] = CANARY;
+		cr_assert(all(dst_area, sizeof(dst_area), CANARY), "%zu bytes", n);
+		/* Gone with the copy: it is looked at after all of it as well. */
+		memset(src_area, 0, n);
+		cr_assert_eq(pw_copy_stored(dst_area, src_area, n, dst_area + n - 1),
+			     PW_COPY_LOST_WITNESS, "%zu bytes", n);
+		cr_assert(all(dst_area, n, 0));
+	}
+}
+
+/* Either side, or the witness, is a page of a file that is not there. */
+UNIT_TEST(copy, stored_faults)
+{
+	unsigned char *gone;
+	int file = unit_file(unit_shm("cut"), 4 * PW_PAGE);
+
+	unit_guard();
+	gone = mmap(NULL, 4 * PW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	cr_assert_neq((void *)gone, MAP_FAILED);
+	cr_assert_eq(ftruncate(file, PW_PAGE), 0);
+	memset(src_area, 1, sizeof(src_area));
+	memset(dst_area, 1, sizeof(dst_area));
+	for (size_t i = 0; i < SIZES; i++) {
+		size_t n = sizes[i];
+
+		cr_assert_eq(pw_copy_stored(dst_area, gone + PW_PAGE, n, dst_area + n),
+			     PW_COPY_FAULT, "source, %zu bytes", n);
+		cr_assert_eq(pw_copy_stored(gone + PW_PAGE, src_area, n, dst_area + n),
+			     PW_COPY_FAULT, "window, %zu bytes", n);
+		cr_assert_eq(pw_copy_stored(dst_area, src_area, n, gone + PW_PAGE),
+			     PW_COPY_FAULT, "witness, %zu bytes", n);
+	}
+}
