@@ -3,8 +3,8 @@
 # of the same name: what they print, their exit status and the files that they leave must be
 # the same. A case is a function, run by a bash of its own that has the library too; it is to
 # end with status 0 without the library, so that it can't pass by failing twice. Cases that
-# `served` runs must moreover have had hits; they read one spot thousands of times, which
-# pays whatever a mapping costs on this machine.
+# `served` runs must moreover have had hits, and those that `stored` runs stores; they use one
+# spot thousands of times, which pays whatever a mapping costs on this machine.
 #
 # A script's arguments are the names of the cases to run, if not all; KEEP=1 prints what
 # differed at length.
@@ -87,8 +87,8 @@ try() {
 	compare
 	if [ -n "$must_hit" ]; then
 		hits=$(cat "$place"/reports/* 2>/dev/null |
-			awk '$1 == "hits" { n += $2 } END { print n + 0 }')
-		[ "$hits" -gt 1000 ] || why="$why${why:+; }$hits hits"
+			awk -v what="$must_hit" '$1 == what { n += $2 } END { print n + 0 }')
+		[ "$hits" -gt 1000 ] || why="$why${why:+; }$hits $must_hit"
 		rm -rf "$place/reports"
 		mkdir "$place/reports"
 	fi
@@ -102,7 +102,12 @@ try() {
 	rm -rf --one-file-system "$place/plain" "$place/with"
 }
 served() {
-	must_hit=1
+	must_hit=hits
+	try "$@"
+	must_hit=
+}
+stored() {
+	must_hit=stores
 	try "$@"
 	must_hit=
 }
