@@ -114,6 +114,7 @@ sqlite_killed() {
 	for mode in delete wal; do
 		sqlite3 db "pragma journal_mode=$mode; create table t(n); insert into t values(0);"
 		for _ in 1 2 3; do
+			rm -f said
 			sqlite3 db >said < <(
 				echo 'pragma synchronous=off;'
 				while echo 'update t set n = n + 1; select n from t;'; do :; done 2>&-
