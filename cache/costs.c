@@ -62,8 +62,12 @@ static int64_t measure_touch(void)
 	return touch > 0 ? (int64_t)pw_costs_with_unmap((uint64_t)touch / PAGES) : 0;
 }
 
-/* What a window's life takes of the memory manager: mapping, the advice, one fault, unmapping.
- * Of zeroes, for want of a file: the same work but for the page's own. */
+/*
+ * What a window's life takes of the memory manager: mapping, the advice, touching a cache page,
+ * unmapping. Of zeroes, for want of a file: the same work but for the page's own. A whole cache
+ * page, because under some hypervisors each page that is taken away costs as much as ten that
+ * are brought in, up to some thirty; then all are forgotten at one stroke.
+ */
 static int64_t measure_map(void)
 {
 	int64_t map = INT32_MAX;
@@ -76,7 +80,8 @@ static int64_t measure_map(void)
 		if (pw_is_err(at))
 			break;
 		pw_sys->madvise((void *)at, 2UL * BYTES, MADV_DONTFORK);
-		(void)*(volatile unsigned char *)at;
+		for (unsigned i = 0; i < PAGES; i++)
+			(void)((volatile unsigned char *)at)[i * PW_PAGE];
 		pw_sys->munmap((void *)at, 2UL * BYTES);
 		map = least(map, pw_sys->now_ns() - began);
 	}
@@ -101,8 +106,8 @@ static int64_t measure_call(void)
 /* What there may be in a segment. */
 static struct pw_costs bounded(const struct pw_costs *c)
 {
-	return (struct pw_costs){clamp(c->call, 100, 20000), clamp(c->touch, 5, 40000),
-				 clamp(c->map, 800, 1600000)};
+	return (struct pw_costs){clamp(c->call, 100, 20000), clamp(c->touch, 5, 160000),
+				 clamp(c->map, 800, 8000000)};
 }
 
 bool pw_costs_in_range(const struct pw_costs *c)
@@ -120,16 +125,19 @@ bool pw_costs_in_range(const struct pw_costs *c)
  * window in a program's life took more. A first guess: pw_costs_window_took() knows. */
 #define COLD 2
 
+#define MOST_TOUCH PW_COSTS_MOST_TOUCH
+#define MOST_MAP 400
+
 static void measure(struct pw_costs *c)
 {
 	int64_t call = measure_call();
 
 	c->call = clamp(call + PW_COSTS_READ_WORK, 100, 20000);
-	/* The ratios on the machines seen were 0.2 to 1.1 and 20 to 55; far beyond that it
-	 * was noise. */
-	c->touch = clamp(measure_touch(), c->call / 20, 2 * c->call);
+	/* The ratios on the machines seen were 0.2 to 4 and 20 to 300 (without tables of pages
+	 * in the processor, under a hypervisor); far beyond that it was noise. */
+	c->touch = clamp(measure_touch(), c->call / 20, MOST_TOUCH * c->call);
 	c->map = clamp(COLD * measure_map() + CALLS_AROUND * call, 8 * c->call,
-		       80 * c->call);
+		       MOST_MAP * c->call);
 }
 
 const struct pw_costs *pw_costs(void)
@@ -174,20 +182,35 @@ const struct pw_costs *pw_costs(void)
 	return &costs;
 }
 
+static uint32_t unmapping; /* as window_left() was told; 0: not yet. Any thread. */
+
+/* What comes in between only ever makes it look dearer; and once much at a time. */
+static uint64_t averaged(uint64_t before, uint64_t now)
+{
+	return now < before ? (before + now) / 2
+			    : before + (pw_min_u64(now, 3 * before) - before) / 16;
+}
+
+void pw_costs_window_left(int64_t ns)
+{
+	uint64_t before = pw_load_relaxed(&unmapping);
+	uint64_t now = clamp(ns, 1, 100000000);
+
+	pw_store_relaxed(&unmapping, (uint32_t)(before ? averaged(before, now) : now));
+}
+
 void pw_costs_window_took(int64_t ns)
 {
 	const struct pw_segment *s = pw_segment_peek();
-	uint64_t before = pw_load_relaxed(&costs.map);
 	uint32_t call = pw_load_relaxed(&costs.call);
+	uint32_t after = pw_load_relaxed(&unmapping);
 	uint64_t now;
 
-	if (pw_load_acquire(&costs_known) != 2)
+	if (pw_load_acquire(&costs_known) != 2 || !after)
 		return;
-	/* Unmapping takes as long as mapping does, on the machines seen, and a first fault and
-	 * a real read come with it. */
-	now = clamp(2 * ns + 4LL * call, 8 * call, 80 * call);
-	/* What comes in between only ever makes it look dearer. */
-	now = now < before ? (before + now) / 2 : before + (now - before) / 16;
+	/* A first fault and a real read come with it. */
+	now = clamp(ns + after + 4LL * call, 8 * call, MOST_MAP * call);
+	now = averaged(pw_load_relaxed(&costs.map), now);
 	pw_store_relaxed(&costs.map, (uint32_t)now);
 	if (s)
 		pw_store_relaxed(&s->head->cost_map, (uint32_t)now);

@@ -77,8 +77,16 @@ bool pw_costs_in_range(const struct pw_costs *c);
  */
 const struct pw_costs *pw_costs(void);
 
-/* A window was opened in so many ns, all around it included: a better reading of `map`, for
- * this process and for those to come. */
+/* So many calls may the first touch of a page be worth; beyond that a reading was noise, or the
+ * page had to be read. */
+#define PW_COSTS_MOST_TOUCH 8
+
+/*
+ * A window was opened in so many ns, all around it included: a better reading of `map`, for
+ * this process and for those to come, together with what the last one took to be unmapped (one
+ * with a cache page or two touched). Without that nothing is changed.
+ */
 void pw_costs_window_took(int64_t ns);
+void pw_costs_window_left(int64_t ns);
 
 #endif

@@ -105,7 +105,7 @@ uint32_t pw_file_touch(uint64_t id)
 
 	if (!f || pw_load_relaxed(&f->opens) % TOUCH_AGAIN == TOUCH_AGAIN - 1)
 		return 0;
-	return (uint32_t)pw_min_u64(pw_load_relaxed(&f->touch), 40000);
+	return (uint32_t)pw_min_u64(pw_load_relaxed(&f->touch), 160000);
 }
 
 void pw_file_set_touch(uint64_t id, uint32_t ns)

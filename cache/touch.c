@@ -156,8 +156,8 @@ static uint64_t time_touches(const unsigned char *at)
  */
 static void measure(struct pw_window *w, uint64_t cp)
 {
-	uint32_t most =
-		2 * pw_costs()->call; /* more: it had to be read, or we were late */
+	uint32_t most = PW_COSTS_MOST_TOUCH *
+			pw_costs()->call; /* more: it had to be read, or we were late */
 	uint32_t before = pw_load_relaxed(&w->touch_avg);
 	uint32_t samples = pw_load_relaxed(&w->samples);
 	uint64_t known = pw_load_relaxed(&w->known);

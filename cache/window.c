@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "cache/costs.h"
 #include "cache/file.h"
 #include "cache/points.h"
 #include "cache/probe.h"
@@ -185,8 +186,15 @@ static uint32_t cleared(uint32_t state)
 
 static void unmap(struct pw_window *w, unsigned char *base)
 {
+	uint64_t pages = pw_load_relaxed(&w->pages);
+	bool telling =
+		pages && pages <= 2; /* the pages of a larger one are paid for as such */
+	int64_t began = telling ? pw_sys->now_ns() : 0;
+
 	pw_store_relaxed(&w->base, NULL);
 	pw_sys->munmap(base, w->maplen);
+	if (telling)
+		pw_costs_window_left(pw_sys->now_ns() - began);
 	map_free(w);
 }
 
