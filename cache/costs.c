@@ -188,7 +188,7 @@ static uint32_t unmapping; /* as window_left() was told; 0: not yet. Any thread.
 static uint64_t averaged(uint64_t before, uint64_t now)
 {
 	return now < before ? (before + now) / 2
-			    : before + (pw_min_u64(now, 3 * before) - before) / 16;
+			    : before + (pw_min_u64(now, 3 * before) - before + 15) / 16;
 }
 
 void pw_costs_window_left(int64_t ns)
