@@ -20,6 +20,7 @@ static const struct {
 	[PW_SET_EXCLUDE] = {"PAGEWELL_EXCLUDE", false},
 	[PW_SET_FS] = {"PAGEWELL_FS", false},
 	[PW_SET_TRUST] = {"PAGEWELL_TRUST", false},
+	[PW_SET_WRITE] = {"PAGEWELL_WRITE", false},
 	[PW_SET_SEGMENT] = {"PAGEWELL_SEGMENT", true},
 	[PW_SET_REPORT] = {"PAGEWELL_REPORT", true},
 	[PW_SET_LOG] = {"PAGEWELL_LOG", true},

@@ -14,6 +14,7 @@ enum pw_setting {
 	PW_SET_EXCLUDE,
 	PW_SET_FS,
 	PW_SET_TRUST,
+	PW_SET_WRITE,
 	PW_SET_SEGMENT,
 	PW_SET_REPORT,
 	PW_SET_LOG,
@@ -32,6 +33,7 @@ struct pw_launch {
 		{"exclude", &(l).value[PW_SET_EXCLUDE], NULL}, \
 		{"fs", &(l).value[PW_SET_FS], NULL},           \
 		{"trust", &(l).value[PW_SET_TRUST], NULL},     \
+		{"write", &(l).value[PW_SET_WRITE], NULL},     \
 		{"segment", &(l).value[PW_SET_SEGMENT], NULL}, \
 		{"report", &(l).value[PW_SET_REPORT], NULL},   \
 	{                                                      \
@@ -52,6 +54,8 @@ struct pw_launch {
 	"  --trust=TREES    trees on other file systems (NFS, FUSE...) to serve\n"      \
 	"                   close-to-open: absolute names of directories, separated\n"  \
 	"                   by colons (PAGEWELL_TRUST)\n"                               \
+	"  --write=map      overwrites are stored into shared writable mappings: see\n" \
+	"                   pagewell(7) (PAGEWELL_WRITE)\n"                             \
 	"  --segment=PATH   the shared segment, a file on tmpfs (PAGEWELL_SEGMENT)\n"   \
 	"  --report=FILE    counts are written there at exit; %p is the pid\n"          \
 	"                   (PAGEWELL_REPORT)\n"                                        \

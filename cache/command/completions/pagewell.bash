@@ -7,7 +7,7 @@ _pagewell_words() {
 	run) echo "$(_pagewell_words settings) --verbose" ;;
 	explain) echo "$(_pagewell_words settings) --output= --json --all" ;;
 	settings)
-		echo '--size= --include= --exclude= --fs= --trust= --segment= --report= --log='
+		echo '--size= --include= --exclude= --fs= --trust= --write= --segment= --report= --log='
 		;;
 	stat | ls) echo '--json --segment=' ;;
 	top) echo '--segment= -d -n' ;;
