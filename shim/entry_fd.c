@@ -8,6 +8,7 @@
 
 #include "shim/explain.h"
 #include "shim/export.h"
+#include "shim/knobs.h"
 #include "shim/numbers.h"
 #include "shim/pos.h"
 #include "shim/real.h"
@@ -333,8 +334,12 @@ PW_EXPORT int fclose(FILE *f)
 
 PW_EXPORT FILE *fdopen(int fd, const char *mode)
 {
-	if (flags_of(mode) < 0)
+	int flags = flags_of(mode);
+
+	if (flags < 0)
 		pw_untrack(fd);
+	else if ((flags & O_APPEND) && pw_load_relaxed(&pw_knobs.stores))
+		pw_give_up(fd); /* libc sets it inside, unseen */
 	return PW_REAL(fdopen)(fd, mode);
 }
 

@@ -55,7 +55,7 @@ struct options {
 /* What the workers share. */
 struct tally {
 	long next;
-	long runs, failed, hits, seeks, late, interrupted, untraced;
+	long runs, failed, hits, seeks, stores, late, interrupted, untraced;
 	int shrunk;
 };
 
@@ -162,6 +162,7 @@ static void close_driver(void)
 {
 	add(&tally->hits, driver.hits);
 	add(&tally->seeks, driver.seeks);
+	add(&tally->stores, driver.stores);
 	add(&tally->interrupted, driver.interrupted);
 	add(&tally->untraced, driver.untraced);
 	pw_driver_close(&driver);
@@ -285,10 +286,10 @@ static int show(const struct options *o)
 
 static int finish(int bad)
 {
-	printf("programs=%ld failed=%ld late=%ld hits=%ld seeks=%ld interrupted=%ld "
-	       "untraced=%ld\n",
+	printf("programs=%ld failed=%ld late=%ld hits=%ld seeks=%ld stores=%ld "
+	       "interrupted=%ld untraced=%ld\n",
 	       tally->runs, tally->failed, tally->late, tally->hits, tally->seeks,
-	       tally->interrupted, tally->untraced);
+	       tally->stores, tally->interrupted, tally->untraced);
 	return bad ? bad : tally->failed ? 1 : 0;
 }
 

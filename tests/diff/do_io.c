@@ -255,6 +255,33 @@ static off_t burst_seek(struct burst *u, off_t off, int whence)
 	return pos;
 }
 
+/* Over the same page mostly: it takes some before a page pays for being stored to. */
+static void burst_write(struct burst *u, int64_t some)
+{
+	int64_t below = u->file_size < 3000 ? u->file_size : 3000;
+	long long sum = 0;
+	off_t off = 0;
+
+	for (int i = 0; i < 8; i++) {
+		uint64_t r = pw_random(&u->rnd);
+		const char *from = pw_bytes(some, r);
+		ssize_t n;
+
+		if (r % 16 == 1)
+			below = u->file_size + 10;
+		off = (r >> 8) % (below + 1);
+		if (r % 3)
+			n = PW_CALL(pwrite(u->fd, from, some, off));
+		else if (call_lseek(0, u->fd, off, SEEK_SET) < 0)
+			n = -2;
+		else
+			n = PW_CALL(write(u->fd, from, some));
+		sum = sum * 31 + n + pw_err;
+	}
+	pw_note("  .%d writes %lld about %lld -> %lld\n", u->at, (long long)some,
+		(long long)off, sum);
+}
+
 static void burst_once(struct burst *u, int kind)
 {
 	int64_t some = 1 + pw_random(&u->rnd) % u->max;
@@ -273,6 +300,11 @@ static void burst_once(struct burst *u, int kind)
 		break;
 	case PW_BURST_PREAD:
 		burst_pread(u, some);
+		break;
+	case PW_BURST_WRITES:
+		burst_write(u, some);
+		if (u->at % 16 == 0)
+			burst_pread(u, some);
 		break;
 	case PW_BURST_LINES:
 		/* As bash reads a line: more than it needs, then back. */

@@ -115,6 +115,8 @@ static void collect_report(struct pw_driver *d, const char *path)
 			d->hits += n;
 		if (sscanf(line, "seeks %ld", &n) == 1)
 			d->seeks += n;
+		if (sscanf(line, "stores %ld", &n) == 1)
+			d->stores += n;
 	}
 	if (f)
 		fclose(f);

@@ -14,9 +14,9 @@ struct pw_driver {
 	char work_tmp[4096]; /* on the temporary directory: run directory */
 	char shared[128];
 	struct pw_shared *sh;
-	long hits, seeks; /* summed over all runs under the library */
-	long interrupted; /* so many calls were interrupted in their middle */
-	long untraced;	  /* so many could not be, for want of ptrace */
+	long hits, seeks, stores; /* summed over all runs under the library */
+	long interrupted;	  /* so many calls were interrupted in their middle */
+	long untraced;		  /* so many could not be, for want of ptrace */
 };
 
 struct pw_outcome {

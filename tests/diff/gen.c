@@ -10,6 +10,7 @@
 #include "gen.h"
 #include "gen_inside.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Kinds of programs, each dwelling on some groups of steps. */
@@ -133,7 +134,8 @@ static void choose_files(struct gen *g)
 	struct pw_prog *p = g->p;
 
 	p->on_shm = rnd(g, 2);
-	p->fsize = 32 << 20;
+	/* Under a limit nothing is stored (gen_pick.c). */
+	p->fsize = getenv("PAGEWELL_WRITE") ? 0 : 32 << 20;
 	p->input = chance(g, 50) ? (int)rnd(g, 4) : -1;
 	for (int i = 0; i < PW_REGULAR; i++) {
 		struct pw_file *f = &p->file[i];

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -47,11 +48,19 @@ void pw_gen_burst_on(struct gen *g, int64_t fd)
 void pw_gen_burst(struct gen *g)
 {
 	int slot = pw_pick_slot(g, READS);
+	int mode = O_RDONLY;
 
+	/* For stores (gen_pick.c). */
+	if (getenv("PAGEWELL_WRITE") && chance(g, 60)) {
+		mode = chance(g, 70) ? O_RDWR : O_WRONLY;
+		slot = -1;
+	}
 	if (slot < 0 || chance(g, 15))
 		slot = pw_gen_open_some(g, pw_pick_regular(g),
-					PICK(g, O_RDONLY, O_RDONLY, O_RDWR,
-					     O_RDWR | O_CREAT, O_RDONLY | O_CLOEXEC));
+					mode != O_RDONLY ? mode
+							 : PICK(g, O_RDONLY, O_RDONLY,
+								O_RDWR, O_RDWR | O_CREAT,
+								O_RDONLY | O_CLOEXEC));
 	pw_gen_burst_on(g, PW_SLOT(slot));
 }
 

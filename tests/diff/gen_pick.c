@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/falloc.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -339,6 +340,9 @@ int64_t pw_pick_arg(struct gen *g, int op, char letter)
 	case 'B':
 		return PICK(g, _IOFBF, _IOLBF, _IONBF);
 	case 'c':
+		/* Programs with many overwrites are for a library that stores them. */
+		if (getenv("PAGEWELL_WRITE") && chance(g, 50))
+			return PW_BURST_WRITES;
 		return rnd(g, PW_BURST_MIXED + 1);
 	case 'v':
 		return rnd(g, 128);

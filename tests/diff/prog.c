@@ -143,10 +143,9 @@ static const struct symbol bufmodes[] = {
 	{NULL, 0},
 };
 static const struct symbol bursts[] = {
-	{"seq", PW_BURST_SEQ},	   {"bytes", PW_BURST_BYTES},
-	{"rand", PW_BURST_RAND},   {"pread", PW_BURST_PREAD},
-	{"lines", PW_BURST_LINES}, {"seeks", PW_BURST_SEEKS},
-	{"mixed", PW_BURST_MIXED}, {NULL, 0},
+	{"seq", PW_BURST_SEQ},	   {"bytes", PW_BURST_BYTES},	{"rand", PW_BURST_RAND},
+	{"pread", PW_BURST_PREAD}, {"lines", PW_BURST_LINES},	{"seeks", PW_BURST_SEEKS},
+	{"mixed", PW_BURST_MIXED}, {"writes", PW_BURST_WRITES}, {NULL, 0},
 };
 static const struct symbol children[] = {
 	{"dup0", PW_CH_DUP0},	{"read", PW_CH_READ},

@@ -115,7 +115,8 @@ enum pw_burst {
 	PW_BURST_PREAD,
 	PW_BURST_LINES,
 	PW_BURST_SEEKS,
-	PW_BURST_MIXED
+	PW_BURST_MIXED,
+	PW_BURST_WRITES, /* over what is there; no stream's */
 };
 
 /* vfork and posix_spawn: what the child does. */

@@ -161,6 +161,23 @@ static void append_later(void)
 	say_file("a");
 }
 
+/* libc sets O_APPEND by a call of its own. */
+static void append_by_stream(void)
+{
+	int fd = hot("a", O_RDWR);
+	FILE *f;
+
+	lseek(fd, 50, SEEK_SET);
+	write(fd, bytes, 20);
+	f = fdopen(fd, "a+");
+	say_ret("write", write(fd, "appended", 8));
+	say_pos(fd);
+	say_ret("pwrite", pwrite(fd, "again", 5, 0));
+	fprintf(f, "more");
+	fclose(f);
+	say_file("a");
+}
+
 /* Each kind of write at the position, and what stands after it. */
 static void go_on_writing(int fd)
 {
@@ -586,6 +603,7 @@ static const struct self_case cases[] = {
 	{"never-without-the-knob", never_without_the_knob, SELF_BOTH},
 	{"windows", windows, SELF_BOTH},
 	{"append-later", append_later, SELF_BOTH},
+	{"append-by-stream", append_by_stream, SELF_BOTH},
 	{"positions", positions, SELF_BOTH},
 	{"duplicates", duplicates, SELF_BOTH},
 	{"reused-number", reused_number, SELF_BOTH},

@@ -55,6 +55,9 @@ done
 for value in relative/tree /mnt:relative ./here '~/here'; do
 	bad PAGEWELL_TRUST "$value" 'absolute names'
 done
+for value in yes 1 maps Map 'map ' ' '; do
+	bad PAGEWELL_WRITE "$value" map
+done
 for variable in PAGEWELL_INCLUDE PAGEWELL_EXCLUDE PAGEWELL_LOG; do
 	bad $variable "$long$long$long$long" 1023 ''
 done
