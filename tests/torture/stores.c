@@ -33,11 +33,12 @@ bool stores_writer_is_gone(void)
 
 static void become_writer(int memory)
 {
+	const char *library = getenv("PAGEWELL_LIB");
 	char arg[16];
 
 	snprintf(arg, sizeof(arg), "%d", memory);
-	if (!getenv("STORES_NOLIB")) {
-		setenv("LD_PRELOAD", getenv("PAGEWELL_LIB"), 1);
+	if (library && !getenv("STORES_NOLIB")) {
+		setenv("LD_PRELOAD", library, 1);
 		setenv("PAGEWELL_WRITE", "map", 1);
 		setenv("PAGEWELL_REPORT", report, 1);
 	}

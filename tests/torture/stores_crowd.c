@@ -32,6 +32,7 @@
 enum { BY_PWRITE, BY_POSITION, BLINDLY, PLAINLY, BY_MAPPING };
 
 static _Atomic uint64_t *last; /* of each slot, by its owner */
+static const char *library;
 
 static bool join(int memory)
 {
@@ -90,7 +91,7 @@ static pid_t start(const char *path, int memory, int kind, const char *writes)
 	snprintf(number, sizeof(number), "%d", memory);
 	snprintf(which, sizeof(which), "%d", kind);
 	if (kind <= BLINDLY) {
-		setenv("LD_PRELOAD", getenv("PAGEWELL_LIB"), 1);
+		setenv("LD_PRELOAD", library, 1);
 		setenv("PAGEWELL_WRITE", "map", 1);
 	}
 	execl("/proc/self/exe", "stores_crowd", path, number, which, writes, NULL);
@@ -154,15 +155,21 @@ int main(int argc, char **argv)
 					   : 2;
 	if (argc != 4)
 		return 2;
+	library = getenv("PAGEWELL_LIB");
+	if (!library)
+		return 2;
 	memory = memfd_create("last", 0);
 	fd = open(argv[2], O_RDWR | O_CREAT | O_TRUNC, 0600);
 	if (memory < 0 || ftruncate(memory, SLOTS * sizeof(*last)) || !join(memory) ||
-	    write(fd, zeros, sizeof(zeros)) != sizeof(zeros))
+	    write(fd, zeros, sizeof(zeros)) != sizeof(zeros)) {
+		close(fd);
 		return 2;
+	}
 	for (int i = 0; i < KINDS; i++)
 		start(argv[2], memory, i, argv[3]);
 	ended_well = tails(fd, &cuts);
 	wrong = wrong_slots(fd);
+	close(fd);
 	unlink(argv[2]);
 	fprintf(stderr, "%s: %" PRIu64 " cuts\n", argv[1], cuts);
 	if (wrong || !ended_well)

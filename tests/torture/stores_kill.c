@@ -33,6 +33,7 @@ struct announced {
 };
 
 static struct announced *said;
+static const char *library;
 
 static bool join(int memory)
 {
@@ -108,7 +109,7 @@ static bool one_round(const char *path, int memory, unsigned round)
 	snprintf(which, sizeof(which), "%u", round);
 	pid = fork();
 	if (!pid) {
-		setenv("LD_PRELOAD", getenv("PAGEWELL_LIB"), 1);
+		setenv("LD_PRELOAD", library, 1);
 		setenv("PAGEWELL_WRITE", "map", 1);
 		execl("/proc/self/exe", "stores_kill", path, number, which, NULL);
 		_exit(127);
@@ -136,6 +137,9 @@ int main(int argc, char **argv)
 	if (argv[2][0] >= '0' && argv[2][0] <= '9')
 		return join(atoi(argv[2])) ? write_on(argv[1], (unsigned)atoi(argv[3]))
 					   : 2;
+	library = getenv("PAGEWELL_LIB");
+	if (!library)
+		return 2;
 	memory = memfd_create("said", 0);
 	rounds = (unsigned)atoi(argv[3]);
 	fd = open(argv[2], O_RDWR | O_CREAT | O_TRUNC, 0600);
