@@ -38,6 +38,8 @@ static void find_clock(void)
 	void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	void *f = vdso ? dlsym(vdso, "__vdso_clock_gettime") : NULL;
 
+	if (vdso)
+		dlclose(vdso); /* it stays: nothing can unload it */
 	if (!f)
 		return;
 	vdso_clock = (long (*)(clockid_t, struct timespec *))f;
