@@ -83,7 +83,7 @@ static int verdict(const struct stores_options *o, const struct stores_tally *t,
 		t->strangers);
 	if (!wrong && writer_status)
 		wrong = "the writer did not end well";
-	if (!wrong && n < t->writes / 8 && !getenv("STORES_NOLIB"))
+	if (!wrong && n < t->writes / 30 && !getenv("STORES_NOLIB"))
 		wrong = "hardly a write was stored, which proves nothing";
 	if (wrong)
 		printf("not ok %s - step %" PRIu64 ": %s, seed %" PRIu64 "\n", o->name,

@@ -66,7 +66,7 @@ static int64_t tick_ns(void)
 static void fill(unsigned char *to, int64_t n)
 {
 	uint64_t word = rng_next(&rng);
-	bool zeros = rng_one_in(&rng, 5);
+	bool zeros = rng_one_in(&rng, 12);
 
 	for (int64_t i = 0; i < n; i++)
 		to[i] = zeros ? 0 : (unsigned char)(word + (uint64_t)i * 37);
@@ -437,7 +437,7 @@ static void stranger(void)
 	if (size < 40000) {
 		overwrite(size, 100000, false);
 	}
-	if (rng_one_in(&rng, 2))
+	if (!rng_one_in(&rng, 4))
 		overwrite(size - 4000, 4000, false); /* witnesses */
 }
 
