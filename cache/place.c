@@ -122,8 +122,10 @@ bool pw_place_stores(int fd, const struct stat *st)
 	const struct place *p;
 	struct statfs fs;
 
+	/* Where a page is several blocks, some of them may have been punched by somebody since
+	 * the page became ours to store into; kernels before 6.14 are not known to tell. */
 	if (!ordinary(st) || !whole(st) || (st->st_mode & (S_ISUID | S_ISGID)) ||
-	    pw_sys->fstatfs(fd, &fs))
+	    st->st_blksize < (blksize_t)PW_PAGE || pw_sys->fstatfs(fd, &fs))
 		return false;
 	p = find((uint32_t)fs.f_type);
 	return p && p->served && p->stores;

@@ -43,7 +43,8 @@ bool pw_place_fixed(const struct stat *st);
 /*
  * May a file whose fresh fstat is st be stored into? Only where an overwrite goes to the same
  * page of the kernel's that a mapping shows, and never without a place on the disk: no file
- * with holes. Not a set-id file either: a real write takes that away. Asks the kernel.
+ * with holes, and none in blocks smaller than a page. Not a set-id file either: a real write
+ * takes that away. Asks the kernel.
  */
 bool pw_place_stores(int fd, const struct stat *st);
 

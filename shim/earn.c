@@ -313,8 +313,10 @@ void pw_earn_read(struct pw_handle *h, int fd, uint64_t off, uint64_t got)
 		uint64_t hits = pw_me.serving ? pw_me.serving->hits : 0;
 
 		/* A reader that comes back to pages it knows between those in sequence, as who
-		 * walks through an index does, has use for its window. */
-		if (in_sequence && hits == pw_load_relaxed(&h->hits_seen) &&
+		 * walks through an index does, has use for its window; and ground that is read
+		 * once more may be read again: there every page is paid off by its reads. */
+		if (in_sequence && off + got > pw_load_relaxed(&h->high) &&
+		    hits == pw_load_relaxed(&h->hits_seen) &&
 		    !pw_window_gains(&h->win, got))
 			pw_store_relaxed(&h->vain, pw_load_relaxed(&h->vain) + 1);
 		else
