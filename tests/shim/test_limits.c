@@ -123,7 +123,7 @@ static void windows_first(void)
 	open_many(5500);
 	for (int i = 0; i < 5500; i++)
 		read_times(many[i],
-			   i < 10 ? 1500 : 200); /* known by then to be read much */
+			   i < 10 ? 3000 : 700); /* known by then to be read much */
 	CHECK(!self_preloaded || maps() > 1000, "no windows");
 	while (n < want && map_one())
 		n++;

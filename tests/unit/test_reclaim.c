@@ -68,7 +68,7 @@ static void read_exact(size_t n, uint64_t off)
 	struct pw_hazard *h = pw_hazard_enter(me, &w);
 	enum pw_hit hit = pw_window_read(&w, buf, n, off);
 
-	for (int i = 0; i < 64 && hit == PW_MISS_TOUCH; i++) {
+	for (int i = 0; i < 1024 && hit == PW_MISS_TOUCH; i++) {
 		pw_window_touch(&w, fd, n, off, plenty());
 		pw_reclaim_poll(me, &w);
 		hit = pw_window_read(&w, buf, n, off);
