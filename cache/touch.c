@@ -58,6 +58,8 @@ static bool worth_touching(struct pw_window *w, uint64_t cp, size_t n, bool sequ
 	uint8_t seen = pw_load_relaxed(&w->map[cp]);
 	uint64_t credit;
 
+	if (seen & PW_M_TOUCHED)
+		return true; /* another thread has just been there: no credit over its mark */
 	if (sequential &&
 	    (pw_costs_pays(pw_costs_gain_new(c, n) * PW_CP / n, price, known) ||
 	     (!known && pw_load_relaxed(&w->samples) < SAMPLES)))
