@@ -59,7 +59,8 @@ static uint64_t gain_of(const struct pw_window *w, size_t n)
 /*
  * The first store into a page is a fault, for each page, and costs as much as some writes:
  * opening it pays if enough of them follow. On ground that is written for the first time they
- * are those that the page still has room for, if the writes are in a row. Ground that was
+ * are those that the page still has room for, if the writes are in a row: twice the price,
+ * for part of it is paid at the first store, untimed. Ground that was
  * written before is likely to be written again: there every write lays by what a store would
  * have saved, until that pays for a page (ski rental).
  */
@@ -77,7 +78,7 @@ static bool pays(struct pw_window *w, size_t n, uint64_t pages, bool fresh)
 		return true;
 	}
 	if (fresh)
-		return n < PW_PAGE && (PW_PAGE / n - 1) * gain > price + price / 4;
+		return n < PW_PAGE && (PW_PAGE / n - 1) * gain > 2 * price;
 	saved = pw_load_relaxed(&w->store_credit) + gain;
 	if (saved < price) {
 		pw_store_relaxed(&w->store_credit, saved);
