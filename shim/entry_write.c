@@ -33,10 +33,10 @@ PW_HIT_STEP ssize_t stored(struct pw_number x, int fd, const void *buf, size_t n
 	struct pw_reader *r = pw_me.serving;
 	struct pw_handle *h = x.h;
 	ssize_t put = NOT_STORED;
+	enum pw_hit hit;
 	uint64_t p = 0;
 
-	if (pw_unlikely(!n || pw_me.stored_by_parent || !pw_servable(r) ||
-			!pw_store_stamped(h)))
+	if (pw_unlikely(!n || !pw_servable(r) || !pw_store_stamped(h)))
 		return put;
 	pw_hazard_fill(&r->slot[0], h, alone);
 	if (moves) {
@@ -48,11 +48,13 @@ PW_HIT_STEP ssize_t stored(struct pw_number x, int fd, const void *buf, size_t n
 		      pw_src_known(buf, n)) &&
 	    (!moves || pw_pos_claim(h, p, n))) {
 		pw_store_noted(&r->slot[0], PW_NOTE_STORING);
-		if (pw_likely(pw_window_store(&h->win, buf, n, (uint64_t)off) == PW_HIT))
+		hit = pw_window_store(&h->win, buf, n, (uint64_t)off);
+		pw_store_noted(&r->slot[0], 0);
+		if (pw_likely(hit == PW_HIT && !pw_me.stored_by_parent) ||
+		    pw_write_is_parents())
 			put = (ssize_t)n;
 		else if (moves && !pw_pos_unclaim(h, p, n, 0))
 			put = pw_write_behind(fd, buf, n, off);
-		pw_store_noted(&r->slot[0], 0);
 	}
 	pw_hazard_clear(&r->slot[0], alone);
 	if (pw_unlikely(pw_retired(h)))

@@ -268,6 +268,8 @@ void pw_pos_abandon(struct pw_hazard *s)
 		return;
 	if (s->note == 1)
 		pw_pos_end(h);
+	if (s->note == PW_NOTE_STORING)
+		pw_me.stored_by_parent = false; /* nobody will ask */
 	pw_pos_noted(s, false);
 	pw_window_leave(s, &h->win);
 }

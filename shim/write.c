@@ -111,6 +111,8 @@ static enum pw_why store(struct pw_held *x, int fd, const struct source *s, uint
 			break;
 	}
 	pw_store_noted(x->slot, 0);
+	if (pw_write_is_parents())
+		return PW_SERVED;
 	if (hit == PW_HIT) {
 		pw_me.serving->stores++;
 		return PW_SERVED;
@@ -193,10 +195,6 @@ static ssize_t write_any(int fd, const struct source *s)
 {
 	struct pw_held x;
 
-	if (pw_me.stored_by_parent) {
-		pw_me.stored_by_parent = false;
-		return (ssize_t)s->n;
-	}
 	while (pw_hold(&x, fd)) {
 		uint64_t p = pw_pos_load(x.h);
 		uint64_t off = pw_pos_value(p);
@@ -253,10 +251,6 @@ static ssize_t write_any_at(int fd, const struct source *s, off_t off)
 	ssize_t put = (ssize_t)s->n;
 	enum pw_why why = PW_WHY_ERROR;
 
-	if (pw_me.stored_by_parent) {
-		pw_me.stored_by_parent = false;
-		return put;
-	}
 	if (!pw_hold(&x, fd)) {
 		pw_explain(NULL, fd, PW_CALL_WRITE, PW_WHY_WRITE, 0);
 		return real_at(fd, s, off);

@@ -14,6 +14,18 @@ ssize_t pw_pwrite_slow(int fd, const void *buf, size_t n, off_t off);
 ssize_t pw_writev_slow(int fd, const struct iovec *v, int n);
 ssize_t pw_pwritev_slow(int fd, const struct iovec *v, int n, off_t off);
 
+/*
+ * After a store, whatever came of it: did a handler fork in its middle, and is this the child?
+ * Then it is the parent that stores, and the write is made. Once.
+ */
+static inline bool pw_write_is_parents(void)
+{
+	bool is = pw_me.stored_by_parent;
+
+	pw_me.stored_by_parent = false;
+	return is;
+}
+
 /* A write whose place at the position was taken, and could not be stored there after a handler
  * had written behind it. The position is not moved any more. */
 ssize_t pw_write_behind(int fd, const void *buf, size_t n, off_t off);

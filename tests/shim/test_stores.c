@@ -594,6 +594,101 @@ static void handlers(void)
 	CHECK(handled > 20, "%d", handled);
 }
 
+/* ---- a fork in the middle of a store -------------------------------------------------------- */
+
+#define AT 512
+#define LEN 64
+
+static unsigned char *trap;
+static pid_t born;
+
+/* The source can be read again; but first there is a child, which is late. */
+static void on_trap(int sig)
+{
+	struct timespec late = {0, 100000000};
+
+	(void)sig;
+	raw3(SYS_mprotect, trap, PAGE, PROT_READ | PROT_WRITE);
+	born = fork();
+	if (!born)
+		raw3(SYS_nanosleep, &late, NULL, 0);
+}
+
+static ssize_t by_pwrite(int fd)
+{
+	return pwrite(fd, trap, LEN, AT);
+}
+
+static ssize_t by_write(int fd)
+{
+	lseek(fd, AT, SEEK_SET);
+	return write(fd, trap, LEN);
+}
+
+static ssize_t by_writev(int fd)
+{
+	static struct iovec v[2];
+
+	v[0] = (struct iovec){trap, 16};
+	v[1] = (struct iovec){trap + 16, LEN - 16};
+	lseek(fd, AT, SEEK_SET);
+	return writev(fd, v, 2);
+}
+
+/* The parent's store ends as any; the child's is the parent's, is not made again over what the
+ * parent wrote since, and the child's next write is its own. */
+static void forked_inside(ssize_t (*call)(int fd))
+{
+	struct sigaction act = {.sa_handler = on_trap};
+	unsigned char seen[LEN] = "";
+	int fd = hot("a", O_RDWR);
+	ssize_t put = -1;
+	int status = 0;
+
+	trap = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0);
+	NEED(trap != MAP_FAILED && !sigaction(SIGSEGV, &act, NULL));
+	memset(trap, 'f', PAGE);
+	/* The first of a tick is the kernel's, and fails: once more. */
+	for (int i = 0; i < 1000 && put < 0; i++) {
+		for (int k = 0; k < 20; k++)
+			NEED(call(fd) == LEN);
+		raw3(SYS_mprotect, trap, PAGE, PROT_NONE);
+		put = call(fd);
+		raw3(SYS_mprotect, trap, PAGE, PROT_READ | PROT_WRITE);
+	}
+	NEED(put == LEN);
+	if (!born) {
+		bool own = call == by_pwrite || lseek(fd, 0, SEEK_CUR) == AT + LEN;
+
+		own = own && pwrite(fd, "child", 5, 6000) == 5 &&
+		      pread(fd, seen, 5, 6000) == 5 && !memcmp(seen, "child", 5);
+		_exit(!own);
+	}
+	memset(bytes, 'z', LEN);
+	NEED(pwrite(fd, bytes, LEN, AT) == LEN);
+	NEED(waitpid(born, &status, 0) == born);
+	CHECK(!status, "the child's own write or position was lost: %x", status);
+	NEED(pread(fd, seen, LEN, AT) == LEN);
+	CHECK(!memcmp(seen, bytes, LEN), "the child wrote the parent's once more");
+	close(fd);
+}
+
+static void forked_inside_pwrite(void)
+{
+	forked_inside(by_pwrite);
+}
+
+static void forked_inside_write(void)
+{
+	forked_inside(by_write);
+}
+
+static void forked_inside_writev(void)
+{
+	forked_inside(by_writev);
+}
+
 static const struct self_case cases[] = {
 	{"never-append", never_append, SELF_BOTH},
 	{"never-sync", never_sync, SELF_BOTH},
@@ -623,6 +718,9 @@ static const struct self_case cases[] = {
 	{"forked", forked, SELF_BOTH},
 	{"handed-on", handed_on, SELF_BOTH},
 	{"handlers", handlers, SELF_OURS},
+	{"forked-inside-pwrite", forked_inside_pwrite, SELF_OURS},
+	{"forked-inside-write", forked_inside_write, SELF_OURS},
+	{"forked-inside-writev", forked_inside_writev, SELF_OURS},
 };
 
 int main(int argc, char **argv)
