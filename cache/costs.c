@@ -125,7 +125,6 @@ bool pw_costs_in_range(const struct pw_costs *c)
  * window in a program's life took more. A first guess: pw_costs_window_took() knows. */
 #define COLD 2
 
-#define MOST_TOUCH PW_COSTS_MOST_TOUCH
 #define MOST_MAP 400
 
 static void measure(struct pw_costs *c)
@@ -135,7 +134,7 @@ static void measure(struct pw_costs *c)
 	c->call = clamp(call + PW_COSTS_READ_WORK, 100, 20000);
 	/* The ratios on the machines seen were 0.2 to 4 and 20 to 300 (without tables of pages
 	 * in the processor, under a hypervisor); far beyond that it was noise. */
-	c->touch = clamp(measure_touch(), c->call / 20, MOST_TOUCH * c->call);
+	c->touch = clamp(measure_touch(), c->call / 20, PW_COSTS_MOST_TOUCH * c->call);
 	c->map = clamp(COLD * measure_map() + CALLS_AROUND * call, 8 * c->call,
 		       MOST_MAP * c->call);
 }

@@ -162,9 +162,8 @@ static void rest(struct pw_window *w, uint32_t writes)
 
 void pw_window_store_doubt(struct pw_window *w, enum pw_hit why, uint64_t stores)
 {
-	uint32_t doubts = pw_load_relaxed(&w->store_doubts);
 	uint32_t faults = pw_load_relaxed(&w->store_faults);
-	uint64_t mark = pw_load_relaxed(&w->stores_mark);
+	uint32_t writes;
 
 	if (why != PW_MISS_FAULT && why != PW_MISS_WITNESS && why != PW_MISS_LOST)
 		return;
@@ -174,13 +173,7 @@ void pw_window_store_doubt(struct pw_window *w, enum pw_hit why, uint64_t stores
 		rest(w, 4u << pw_min_u64(faults, 10));
 		return;
 	}
-	/* The law of pw_window_doubt(). */
-	if (stores > mark) {
-		if (stores - mark > 32ULL * doubts)
-			doubts = 0;
-		pw_store_relaxed(&w->stores_mark, stores);
-	}
-	pw_store_relaxed(&w->store_doubts, ++doubts);
-	if (doubts >= 8)
-		rest(w, 1u << pw_min_u64(doubts - 2, 12));
+	writes = pw_window_rest(&w->store_doubts, &w->stores_mark, stores);
+	if (writes)
+		rest(w, writes);
 }

@@ -351,10 +351,24 @@ void pw_window_retire(struct pw_window *w, bool dead)
 	pw_window_finish(w);
 }
 
+uint32_t pw_window_rest(uint32_t *doubts, uint64_t *mark, uint64_t served)
+{
+	uint32_t now = pw_load_relaxed(doubts);
+	uint64_t then = pw_load_relaxed(mark);
+
+	/* Threads have counts of their own: only the largest tells of those in between. */
+	if (served > then) {
+		if (served - then > 32ULL * now)
+			now = 0;
+		pw_store_relaxed(mark, served);
+	}
+	pw_store_relaxed(doubts, ++now);
+	return now < 8 ? 0 : 1u << pw_min_u64(now - 2, 12);
+}
+
 void pw_window_doubt(struct pw_window *w, enum pw_hit why, uint64_t hits)
 {
-	uint32_t doubts;
-	uint64_t mark;
+	uint32_t reads;
 
 	if (why != PW_MISS_FAULT && why != PW_MISS_WITNESS)
 		return;
@@ -365,20 +379,12 @@ void pw_window_doubt(struct pw_window *w, enum pw_hit why, uint64_t hits)
 		pw_store_relaxed(&w->hold, 4);
 		return;
 	}
-	/* Threads have counts of their own: only the largest tells of hits in between. */
-	doubts = pw_load_relaxed(&w->doubts);
-	mark = pw_load_relaxed(&w->hits_mark);
-	if (hits > mark) {
-		if (hits - mark > 32ULL * doubts)
-			doubts = 0;
-		pw_store_relaxed(&w->hits_mark, hits);
-	}
-	pw_store_relaxed(&w->doubts, ++doubts);
-	if (doubts < 8)
+	reads = pw_window_rest(&w->doubts, &w->hits_mark, hits);
+	if (!reads)
 		return;
 	/* A place without witnesses: leave it alone for longer and longer. */
 	pw_store_release(&w->known, 0);
-	pw_store_relaxed(&w->hold, 1u << pw_min_u64(doubts - 2, 12));
+	pw_store_relaxed(&w->hold, reads);
 }
 
 bool pw_window_find_witness(struct pw_window *w, size_t n, uint64_t off)

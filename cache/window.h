@@ -107,7 +107,8 @@ enum pw_hit {
 /*
  * After PW_MISS_TOUCH: decides, page by page, whether touching pays, and does what the page
  * words ask for. True: read again. False: let the kernel do this one; the price paid is
- * remembered. `bytes`: how many the calling thread's hits have read. May sleep (bounded, page.h). fd: the description's, used for readahead only.
+ * remembered. `bytes`: how many the calling thread's hits have read. May sleep (bounded,
+ * page.h). fd: the description's, used for readahead only.
  * W1 applies.
  */
 bool pw_window_touch(struct pw_window *w, int fd, size_t n, uint64_t off, uint64_t bytes);
@@ -132,7 +133,8 @@ void pw_window_doubt(struct pw_window *w, enum pw_hit why, uint64_t hits);
 bool pw_window_refresh(struct pw_window *w, int fd, uint64_t off, uint64_t got);
 
 /*
- * Maps fd, whose fresh fstat is st and which pw_place_served() has passed. 0; -EBUSY: another thread is at it, or the window is retired;
+ * Maps fd, whose fresh fstat is st and which pw_place_served() has passed. 0; -EBUSY: another
+ * thread is at it, or the window is retired;
  * -EPERM: limits say no (finite RLIMIT_AS, mlockall, too many windows), or the kernel is not
  * as it should be; -EAGAIN: that could not be tried now (probe.h); or mmap's error.
  * same (or NULL) is asked when the mapping is made and nobody sees it yet: does fd still stand
@@ -176,6 +178,13 @@ bool pw_window_store_touch(struct pw_window *w, size_t n, uint64_t off);
  * fault, or where witnesses are rare, some real writes have to go well first.
  */
 void pw_window_store_doubt(struct pw_window *w, enum pw_hit why, uint64_t stores);
+
+/*
+ * The law of doubt, for reads and for stores: where many go without a witness and few are served
+ * in between (`served`: the calling thread's count of those; *mark: at the last doubt), so many
+ * are to be left to the kernel; 0: none yet. The engine's own.
+ */
+uint32_t pw_window_rest(uint32_t *doubts, uint64_t *mark, uint64_t served);
 
 /* Cache page cp is touched, by loads or stores, and counted if it was not. The engine's own. */
 void pw_window_map(struct pw_window *w, uint64_t cp);
