@@ -3,35 +3,10 @@
 # this in is run again in a mount namespace of its own where it may.
 # shellcheck shell=sh disable=SC2034 # status, shorten: of those who read this in
 
-here=$(cd "$(dirname "$0")" && pwd)
-if [ "${EXACT_NAMESPACE:-}" != 1 ] && [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
-	exec env EXACT_NAMESPACE=1 unshare -m --propagation private "$0" "$@"
-fi
-# shellcheck source=tests/torture/_mounts.sh disable=SC1091
-. "$here/_mounts.sh"
-
-: "${PAGEWELL_LIB:=$here/../../build/libpagewell.so}"
-: "${PAGEWELL_TESTS:=$here/../../build/tests}"
-: "${PAGEWELL_SEGMENT:=/dev/shm/pagewell-test-$$}"
-export PAGEWELL_LIB PAGEWELL_SEGMENT
+# shellcheck source=tests/torture/_alone.sh disable=SC1091
+. "$(dirname "$0")/_alone.sh"
 unset LD_PRELOAD PAGEWELL_FS PAGEWELL_TRUST
-programs=$PAGEWELL_TESTS/torture
-status=0
-tmp=
-shm=
-looking=
 
-# shellcheck disable=SC2317,SC2329 # called by the trap
-cleanup() {
-	[ -z "$looking" ] || kill "$looking" 2>/dev/null || :
-	unmount_all
-	rm -f "$PAGEWELL_SEGMENT"*
-	[ -z "$tmp" ] || rm -rf --one-file-system "$tmp"
-	[ -z "$shm" ] || rm -rf "$shm"
-}
-trap cleanup EXIT
-trap 'exit 1' INT TERM
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/pagewell-test.XXXXXX")
 shm=$(mktemp -d /dev/shm/pagewell-test.XXXXXX)
 mkfifo "$tmp/to" "$tmp/from"
 

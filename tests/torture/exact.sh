@@ -12,48 +12,15 @@
 # EXACT_NOLIB	1: without a library, to test the tester
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-if [ "${EXACT_NAMESPACE:-}" != 1 ] && [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
-	exec env EXACT_NAMESPACE=1 unshare -m --propagation private "$0" "$@"
-fi
-# shellcheck source=tests/torture/_mounts.sh disable=SC1091
-. "$here/_mounts.sh"
+# shellcheck source=tests/torture/_alone.sh disable=SC1091
+. "$(dirname "$0")/_alone.sh"
 
-: "${PAGEWELL_LIB:=$here/../../build/libpagewell.so}"
-: "${PAGEWELL_TESTS:=$here/../../build/tests}"
-: "${PAGEWELL_SEGMENT:=/dev/shm/pagewell-test-$$}"
-export PAGEWELL_LIB PAGEWELL_SEGMENT
-exact=$PAGEWELL_TESTS/torture/exact
+exact=$programs/exact
 steps=${EXACT_STEPS:-100000}
 each=${EXACT_EACH:-}
 free=${EXACT_FREE:-8}
 seed=${EXACT_SEED:-1}
-status=0
-tmp=
-shm=
-
-# shellcheck disable=SC2317,SC2329 # called by the trap
-cleanup() {
-	unmount_all
-	rm -f "$PAGEWELL_SEGMENT"
-	[ -z "$tmp" ] || rm -rf --one-file-system "$tmp"
-	[ -z "$shm" ] || rm -rf "$shm"
-}
-trap cleanup EXIT
-trap 'exit 1' INT TERM
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/pagewell-exact.XXXXXX")
-
-wanted() {
-	# shellcheck disable=SC2254 # a pattern
-	case $1 in
-	${EXACT_ONLY:-*}) return 0 ;;
-	esac
-	return 1
-}
-
-skip() {
-	! wanted "$1" || echo "skip $1 - $2"
-}
+only=${EXACT_ONLY:-}
 
 # run NAME DIR ARG...: one case; the program prints its line itself. Each has a seed of its
 # own, for a step that all file systems take in the same way is tested once.

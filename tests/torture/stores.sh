@@ -13,48 +13,14 @@
 # STORES_NOLIB	1: without a library, to test the tester
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-if [ "${EXACT_NAMESPACE:-}" != 1 ] && [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
-	exec env EXACT_NAMESPACE=1 unshare -m --propagation private "$0" "$@"
-fi
-# shellcheck source=tests/torture/_mounts.sh disable=SC1091
-. "$here/_mounts.sh"
+# shellcheck source=tests/torture/_alone.sh disable=SC1091
+. "$(dirname "$0")/_alone.sh"
 
-: "${PAGEWELL_LIB:=$here/../../build/libpagewell.so}"
-: "${PAGEWELL_TESTS:=$here/../../build/tests}"
-: "${PAGEWELL_SEGMENT:=/dev/shm/pagewell-test-$$}"
-export PAGEWELL_LIB PAGEWELL_SEGMENT
-programs=$PAGEWELL_TESTS/torture
 steps=${STORES_STEPS:-20000}
 rounds=${STORES_ROUNDS:-50}
 crowd=${STORES_CROWD:-50000}
 seed=${STORES_SEED:-1}
-status=0
-tmp=
-shm=
-
-# shellcheck disable=SC2317,SC2329 # called by the trap
-cleanup() {
-	unmount_all
-	rm -f "$PAGEWELL_SEGMENT"
-	[ -z "$tmp" ] || rm -rf --one-file-system "$tmp"
-	[ -z "$shm" ] || rm -rf "$shm"
-}
-trap cleanup EXIT
-trap 'exit 1' INT TERM
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/pagewell-stores.XXXXXX")
-
-wanted() {
-	# shellcheck disable=SC2254 # a pattern
-	case $1 in
-	${STORES_ONLY:-*}) return 0 ;;
-	esac
-	return 1
-}
-
-skip() {
-	! wanted "$1" || echo "skip $1 - $2"
-}
+only=${STORES_ONLY:-}
 
 # judge NAME COMMAND ARG...: one case; the command prints its line itself
 judge() {
