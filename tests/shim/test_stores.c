@@ -663,7 +663,7 @@ static void forked_inside(ssize_t (*call)(int fd))
 
 		own = own && pwrite(fd, "child", 5, 6000) == 5 &&
 		      pread(fd, seen, 5, 6000) == 5 && !memcmp(seen, "child", 5);
-		_exit(!own);
+		_exit(own ? 0 : 1);
 	}
 	memset(bytes, 'z', LEN);
 	NEED(pwrite(fd, bytes, LEN, AT) == LEN);
