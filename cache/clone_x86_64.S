@@ -7,16 +7,22 @@
 
 	.text
 
-/* rdi run, rsi arg, rdx top of the stack, rcx flags; returns the pid or -errno. */
+/*
+ * rdi run, rsi arg, rdx top of the stack, rcx flags; returns the pid or -errno. What the child
+ * needs is in registers, not on its stack: valgrind and qemu make a fork of this, which goes on
+ * on a copy of the caller's.
+ */
 	.globl	pw_clone_call
 	.hidden	pw_clone_call
 	.type	pw_clone_call, @function
 pw_clone_call:
 	endbr64
-	andq	$-16, %rdx
-	movq	%rdi, -8(%rdx)	/* for the child, on its stack */
-	movq	%rsi, -16(%rdx)
-	leaq	-16(%rdx), %rsi
+	pushq	%rbx
+	pushq	%r12
+	movq	%rdi, %rbx
+	movq	%rsi, %r12
+	movq	%rdx, %rsi
+	andq	$-16, %rsi
 	movq	%rcx, %rdi
 	xorl	%edx, %edx
 	xorl	%r10d, %r10d
@@ -25,12 +31,14 @@ pw_clone_call:
 	syscall
 	testq	%rax, %rax
 	jz	.Lchild
+	popq	%r12
+	popq	%rbx
 	ret
 .Lchild:
 	xorl	%ebp, %ebp
-	popq	%rdi
-	popq	%rax
-	call	*%rax
+	andq	$-16, %rsp
+	movq	%r12, %rdi
+	call	*%rbx
 	movl	%eax, %edi
 	movl	$__NR_exit, %eax
 	syscall

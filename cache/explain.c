@@ -38,6 +38,7 @@ const char *const pw_why_name[PW_WHY_COUNT] = {
 	[PW_WHY_NOTHING] = "no-bytes",
 	[PW_WHY_ERROR] = "error",
 	[PW_WHY_OTHER] = "other",
+	[PW_WHY_PASS] = "written-once",
 	[PW_WHY_TICK] = "tick",
 };
 

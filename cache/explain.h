@@ -62,6 +62,7 @@ enum pw_why {
 	PW_WHY_NOTHING,	 /* a read of no bytes */
 	PW_WHY_ERROR,	 /* no such number */
 	PW_WHY_OTHER,	 /* inside signal handlers, closed meanwhile, no memory */
+	PW_WHY_PASS,	 /* written once: no page of it paid for being opened to stores */
 	PW_WHY_TICK, /* the first write of a clock tick, which leaves the file its time */
 	PW_WHY_COUNT
 };
@@ -81,11 +82,12 @@ enum pw_told {
 	PW_TOLD_FIRST /* the first that is a file */
 };
 
-#define PW_EXPLAIN_PATH 264u
+#define PW_EXPLAIN_PATH 256u
 
 /* Marks of a file, by atomic or. */
 #define PW_MARK_EXCLUDED 1u /* opened by a name that the knobs exclude */
 #define PW_MARK_DROPPED 2u  /* was tracked until it was looked at */
+#define PW_MARK_PASSED 4u   /* was tracked until its writes were seen to gain nothing */
 
 /* One file. Claimed by CAS of `id` 0 -> the file's; all counters by atomic add, any process. */
 struct pw_shm_told {

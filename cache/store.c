@@ -112,27 +112,67 @@ static bool was_written(const struct pw_window *w, uint64_t page)
 	return pw_load_relaxed(&w->written[page / PAGES]) >> (page % PAGES) & 1;
 }
 
-void pw_window_written(struct pw_window *w, size_t n, uint64_t off, int64_t took)
+static void rest(struct pw_window *w, uint32_t writes)
+{
+	pw_store_relaxed(&w->store_hold, writes);
+	pw_store_release(&w->storable, 0);
+}
+
+/* So many writes for which no page was worth opening, and they go to the kernel without being
+ * looked at; for longer and longer, up to MOST_RESTS times as many. */
+#define VAIN 64u
+#define MOST_RESTS 16u
+
+static void in_vain(struct pw_window *w)
+{
+	uint32_t vain = pw_load_relaxed(&w->store_vain) + 1;
+
+	pw_store_relaxed(&w->store_vain, vain);
+	if (vain % VAIN == 0)
+		rest(w, VAIN * (uint32_t)pw_min_u64(vain / VAIN, MOST_RESTS));
+}
+
+bool pw_window_rests(struct pw_window *w)
 {
 	uint32_t hold = pw_load_relaxed(&w->store_hold);
+
+	if (hold)
+		pw_store_relaxed(&w->store_hold, hold - 1);
+	return hold > 1;
+}
+
+/* All of its pages already? */
+static bool is_open(const struct pw_window *w, size_t n, uint64_t off)
+{
+	for (uint64_t cp = off >> PW_CP_SHIFT; cp <= (off + n - 1) >> PW_CP_SHIFT; cp++)
+		if (bits_of(cp, n, off) & ~pw_load_relaxed(&w->open[cp]))
+			return false;
+	return true;
+}
+
+void pw_window_written(struct pw_window *w, size_t n, uint64_t off, int64_t took)
+{
 	uint64_t first = off >> PW_PAGE_SHIFT;
 	uint64_t last = (off + n - 1) >> PW_PAGE_SHIFT;
 	uint64_t end;
 	bool fresh;
 
-	if (hold)
-		pw_store_relaxed(&w->store_hold, hold - 1);
-	if (!inside(w, n, off))
-		return;
 	if (took)
 		average(&w->write_ns, took);
+	if (pw_window_rests(w) || !inside(w, n, off) || is_open(w, n, off))
+		return;
 	/* A pass leaves what is before it untouched, and the window reaches beyond the end. */
 	end = (pw_load_relaxed(&w->storable) - 1) >> PW_PAGE_SHIFT;
 	fresh = last < end && !was_written(w, last + 1);
 	for (uint64_t cp = first / PAGES; cp <= last / PAGES; cp++)
 		set_bits(&w->written[cp], bits_of(cp, n, off));
-	if (!pays(w, n, last - first + 1, fresh) || !open_pages(w, first, last))
+	if (!pays(w, n, last - first + 1, fresh)) {
+		in_vain(w);
 		return;
+	}
+	if (!open_pages(w, first, last))
+		return;
+	pw_store_relaxed(&w->store_vain, 0);
 	for (uint64_t cp = first / PAGES; cp <= last / PAGES; cp++) {
 		set_bits(&w->open[cp], bits_of(cp, n, off));
 		pw_window_map(w, cp);
@@ -143,21 +183,12 @@ bool pw_window_store_touch(struct pw_window *w, size_t n, uint64_t off)
 {
 	const uint8_t want = PW_M_TOUCHED | PW_M_REF;
 
-	if (!inside(w, n, off))
+	if (!inside(w, n, off) || !is_open(w, n, off))
 		return false;
-	for (uint64_t cp = off >> PW_CP_SHIFT; cp <= (off + n - 1) >> PW_CP_SHIFT; cp++)
-		if (bits_of(cp, n, off) & ~pw_load_relaxed(&w->open[cp]))
-			return false;
 	for (uint64_t cp = off >> PW_CP_SHIFT; cp <= (off + n - 1) >> PW_CP_SHIFT; cp++)
 		if ((pw_load_relaxed(&w->map[cp]) & want) != want)
 			pw_window_map(w, cp);
 	return true;
-}
-
-static void rest(struct pw_window *w, uint32_t writes)
-{
-	pw_store_relaxed(&w->store_hold, writes);
-	pw_store_release(&w->storable, 0);
 }
 
 void pw_window_store_doubt(struct pw_window *w, enum pw_hit why, uint64_t stores)

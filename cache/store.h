@@ -7,6 +7,14 @@
 
 #include "cache/window.h"
 
+/* Is the page at off open to stores? off lies in the window. W1 applies. */
+static inline bool pw_window_page_open(const struct pw_window *w, uint64_t off)
+{
+	return pw_load_relaxed(&w->open[off >> PW_CP_SHIFT]) >>
+		       ((off >> PW_PAGE_SHIFT) % (PW_CP / PW_PAGE)) &
+	       1;
+}
+
 /* Are all pages of [off, off + n) open to stores, and is the mapping counted? */
 static inline bool pw_window_may_store(const struct pw_window *w, size_t n, uint64_t off)
 {
@@ -17,9 +25,7 @@ static inline bool pw_window_may_store(const struct pw_window *w, size_t n, uint
 		uint64_t cp = page >> (PW_CP_SHIFT - PW_PAGE_SHIFT);
 
 		if (pw_unlikely((pw_load_relaxed(&w->map[cp]) & want) != want ||
-				!(pw_load_relaxed(&w->open[cp]) >>
-					  (page % (PW_CP / PW_PAGE)) &
-				  1)))
+				!pw_window_page_open(w, page << PW_PAGE_SHIFT)))
 			return false;
 	}
 	return true;

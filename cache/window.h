@@ -80,6 +80,7 @@ struct pw_window {
 	/* Prices in ns, measured, 0: not yet; and what real writes have laid by (store.c). */
 	uint32_t write_ns;
 	uint32_t open_ns;
+	uint32_t store_vain; /* real writes since a page was opened, where none paid */
 	uint64_t store_credit;
 	uint8_t small_map[PW_INLINE_CPS];
 	uint16_t small_written[2 * PW_INLINE_CPS];
@@ -166,6 +167,12 @@ void pw_window_finish(struct pw_window *w);
  * that pays. W1 applies.
  */
 void pw_window_written(struct pw_window *w, size_t n, uint64_t off, int64_t took);
+
+/*
+ * A real write that the window was not told of. True: stores rest; it has been counted against
+ * that. W1 applies.
+ */
+bool pw_window_rests(struct pw_window *w);
 
 /*
  * After PW_MISS_TOUCH of a store: true if all its pages are open to stores, and counted again

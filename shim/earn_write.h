@@ -8,13 +8,26 @@
 
 #include "shim/handle.h"
 
+/* A rest of so many writes: a position that only writes use goes back for it. */
+#define PW_EARN_LONG_REST 32u
+
 /* May a write at our position be made by pwrite() there? Then it need not go back. */
 static inline bool pw_earn_write_may(const struct pw_handle *h)
 {
 	uint32_t flags = pw_load_relaxed(&h->flags);
 
 	return (flags & (PW_H_WRITABLE | PW_H_WRITE_ONLY)) &&
-	       !(flags & (PW_H_SYNC | PW_H_NEVER));
+	       !(flags & (PW_H_SYNC | PW_H_NEVER)) &&
+	       (!(flags & PW_H_WRITE_ONLY) ||
+		pw_load_relaxed(&h->win.store_hold) < PW_EARN_LONG_REST);
+}
+
+/* Only written to, and never stored into: it is not worth a look any more. */
+static inline bool pw_earn_useless(const struct pw_handle *h)
+{
+	uint32_t both = PW_H_WRITE_ONLY | PW_H_NEVER;
+
+	return (pw_load_relaxed(&h->flags) & both) == both;
 }
 
 /* Both: the caller's slot names the handle, fd's entry was seen to be it, put > 0. */

@@ -8,6 +8,7 @@
 
 #include "shim/fdtable.h"
 #include "shim/life.h"
+#include "shim/pos.h"
 #include "shim/thread.h"
 
 #define PW_HIT_STEP static inline __attribute__((always_inline))
@@ -47,6 +48,41 @@ PW_HIT_STEP bool pw_servable(const struct pw_reader *r)
 PW_HIT_STEP bool pw_retired(const struct pw_handle *h)
 {
 	return pw_load_acquire(&h->win.state) & (PW_WIN_DYING | PW_WIN_DEAD);
+}
+
+/*
+ * The kernel has the position, and so far there is no reason to change that: as little as can
+ * be between the program and its system call. False: nothing is done, go the slow way. After
+ * the call pw_plain_out() counts it out again, and pw_plain_end() leaves.
+ */
+PW_HIT_STEP bool pw_plain_begin(const struct pw_number *x, struct pw_reader *r,
+				bool alone)
+{
+	pw_hazard_fill(&r->slot[0], x->h, alone);
+	if (pw_unlikely(!pw_unchanged(x) ||
+			!(alone ? pw_pos_quick_begin(x->h) : pw_pos_try_begin(x->h)))) {
+		pw_window_leave(&r->slot[0], &x->h->win);
+		return false;
+	}
+	pw_pos_noted(&r->slot[0], true);
+	return true;
+}
+
+/* Still alone? A handler may have made a thread. */
+PW_HIT_STEP bool pw_plain_out(struct pw_handle *h, struct pw_reader *r, bool alone)
+{
+	pw_pos_noted(&r->slot[0], false);
+	alone = alone && pw_single_threaded();
+	if (pw_unlikely(!alone || !pw_pos_quick_end(h)))
+		pw_pos_end(h);
+	return alone;
+}
+
+PW_HIT_STEP void pw_plain_end(struct pw_handle *h, struct pw_reader *r, bool alone)
+{
+	pw_hazard_clear(&r->slot[0], alone);
+	if (pw_unlikely(pw_retired(h)))
+		pw_window_finish(&h->win);
 }
 
 #endif

@@ -25,36 +25,21 @@
  * for them.
  */
 
-/* The kernel has the position, and so far there is no reason to change that: as little as
- * can be between the program and its system call. */
 static PW_NOINLINE ssize_t read_plain(int fd, void *buf, size_t n, uint64_t *slot,
 				      uint64_t entry)
 {
 	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
 	struct pw_reader *r = pw_me.serving;
-	struct pw_handle *h = x.h;
 	bool alone = pw_single_threaded();
 	ssize_t got;
 
-	if (pw_unlikely(!pw_servable(r)))
+	if (pw_unlikely(!pw_servable(r) || !pw_plain_begin(&x, r, alone)))
 		return pw_read_slow(fd, buf, n);
-	pw_hazard_fill(&r->slot[0], h, alone);
-	if (pw_unlikely(!pw_unchanged(&x) ||
-			!(alone ? pw_pos_quick_begin(h) : pw_pos_try_begin(h)))) {
-		pw_window_leave(&r->slot[0], &h->win);
-		return pw_read_slow(fd, buf, n);
-	}
-	pw_pos_noted(&r->slot[0], true);
 	got = PW_REAL(read)(fd, buf, n);
-	pw_pos_noted(&r->slot[0], false);
-	alone = alone && pw_single_threaded(); /* a handler may have made a thread */
-	if (pw_unlikely(!alone || !pw_pos_quick_end(h)))
-		pw_pos_end(h);
-	if (pw_unlikely(pw_earn_kernels(h, got > 0 ? (uint64_t)got : 0)))
-		pw_earn_batch(h, fd);
-	pw_hazard_clear(&r->slot[0], alone);
-	if (pw_unlikely(pw_retired(h)))
-		pw_window_finish(&h->win);
+	alone = pw_plain_out(x.h, r, alone);
+	if (pw_unlikely(pw_earn_kernels(x.h, got > 0 ? (uint64_t)got : 0)))
+		pw_earn_batch(x.h, fd);
+	pw_plain_end(x.h, r, alone);
 	return got;
 }
 
@@ -272,23 +257,18 @@ static PW_NOINLINE off_t lseek_plain(int fd, off_t off, int whence, uint64_t *sl
 	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
 	struct pw_reader *r = pw_me.serving;
 	struct pw_handle *h = x.h;
+	bool alone;
 	off_t to;
 
 	if (pw_unlikely(!pw_servable(r) || !pw_single_threaded() || pw_earn_seek_may(h)))
 		return pw_lseek_slow(fd, off, whence);
-	pw_hazard_fill(&r->slot[0], h, true);
-	if (pw_unlikely(!pw_unchanged(&x) || !pw_pos_quick_begin(h))) {
-		pw_window_leave(&r->slot[0], &h->win);
+	if (pw_unlikely(!pw_plain_begin(&x, r, true)))
 		return pw_lseek_slow(fd, off, whence);
-	}
-	pw_pos_noted(&r->slot[0], true);
 	to = PW_REAL(lseek)(fd, off, whence);
-	pw_pos_noted(&r->slot[0], false);
-	if (pw_unlikely(!pw_single_threaded() || !pw_pos_quick_end(h)))
-		pw_pos_end(h);
+	alone = pw_plain_out(h, r, true);
 	if (to >= 0)
 		pw_earn_sought(h, (uint64_t)to);
-	pw_window_leave(&r->slot[0], &h->win);
+	pw_plain_end(h, r, alone);
 	return to;
 }
 

@@ -142,6 +142,8 @@ static unsigned why_of_handle(const struct pw_handle *h, int fd, unsigned why)
 	uint32_t denied = pw_load_relaxed(&h->denied);
 	struct stat st;
 
+	if ((flags & PW_H_NEVER) && (flags & PW_H_QUALIFIED))
+		return PW_WHY_PASS; /* earn_write.c */
 	if (flags & PW_H_NEVER) {
 		if (quiet() || pw_sys->fstat(fd, &st))
 			return PW_WHY_OTHER;
@@ -188,6 +190,7 @@ static unsigned look_untracked(int fd, unsigned *why)
 {
 	struct pw_handle *h = pw_fd_handle(pw_fd_entry(fd));
 	unsigned at = PW_TOLD_REST;
+	uint32_t marks;
 	struct stat st;
 
 	if (quiet()) {
@@ -204,11 +207,11 @@ static unsigned look_untracked(int fd, unsigned *why)
 		return record_of_kind(&st);
 	}
 	at = record_of_file(fd, &st);
-	if (*why == PW_WHY_WRITE || *why == PW_WHY_VECTOR)
-		return at;
-	*why = h ? PW_WHY_OTHER
-		 : why_untracked(fd, &st,
-				 pw_load_relaxed(&pw_explain_table->file[at].marks));
+	marks = pw_load_relaxed(&pw_explain_table->file[at].marks);
+	if (*why == PW_WHY_WRITE && (marks & PW_MARK_PASSED))
+		*why = PW_WHY_PASS;
+	else if (*why != PW_WHY_WRITE && *why != PW_WHY_VECTOR)
+		*why = h ? PW_WHY_OTHER : why_untracked(fd, &st, marks);
 	return at;
 }
 

@@ -72,6 +72,7 @@ struct pw_handle *pw_handle_new(uint32_t flags)
 	pw_store_relaxed(&h->earned, 0);
 	pw_store_relaxed(&h->next_off, 0);
 	pw_store_relaxed(&h->high, 0);
+	pw_store_relaxed(&h->put_high, 0);
 	pw_store_relaxed(&h->end_told, UINT64_MAX);
 	pw_store_relaxed(&h->calls, 0);
 	pw_store_relaxed(&h->seeks, 0);

@@ -35,8 +35,9 @@ struct pw_handle {
 	uint64_t high;	     /* the furthest any read has reached */
 	uint64_t hits_at;    /* the opening thread's hits when the window was opened */
 	uint64_t hits_seen;  /* the thread's hits at the last real read */
+	uint64_t put_high;   /* the furthest any real write has reached */
 	uint64_t stamp;	     /* the tick of the last real write (store.h) */
-	uint32_t writes;     /* writes that went to the kernel so far */
+	uint32_t writes;     /* that went to the kernel while there was no window */
 	uint32_t overwrites; /* of these in a row, inside what was there */
 	uint32_t calls;	     /* reads and seeks that went to the kernel so far */
 	uint32_t moved;	     /* 1: a seek in this batch went somewhere else */

@@ -25,9 +25,14 @@ static inline uint64_t pw_store_tick(void)
 }
 
 /* Has the kernel written through h in this tick? */
+static inline bool pw_store_stamped_in(const struct pw_handle *h, uint64_t tick)
+{
+	return pw_load_relaxed(&h->stamp) == tick;
+}
+
 static inline bool pw_store_stamped(const struct pw_handle *h)
 {
-	return pw_load_relaxed(&h->stamp) == pw_store_tick();
+	return pw_store_stamped_in(h, pw_store_tick());
 }
 
 /* At start-up, after the knobs. */

@@ -153,10 +153,10 @@ static void learn(const struct source *s, size_t put, uint64_t gen)
 
 #define TIMED_EVERY 8u
 
-/* A real write at a known place. The tick is looked at before, as the kernel does. */
-static ssize_t write_at(struct pw_held *x, int fd, const struct source *s, off_t off)
+/* A real write at a known place. The tick was looked at before, as the kernel does. */
+static ssize_t write_at(struct pw_held *x, int fd, const struct source *s, off_t off,
+			uint64_t tick)
 {
-	uint64_t tick = pw_store_tick();
 	uint64_t gen = pw_dest_begin();
 	bool timed = pw_window_is_open(&x->h->win) &&
 		     pw_load_relaxed(&x->h->writes) % TIMED_EVERY == 0;
@@ -170,6 +170,32 @@ static ssize_t write_at(struct pw_held *x, int fd, const struct source *s, off_t
 	pw_store_relaxed(&x->h->stamp, tick);
 	pw_earn_wrote(x->h, fd, (uint64_t)off, (uint64_t)put, took);
 	return put;
+}
+
+/* The same, where the position was claimed at p. False: the number was closed, and may have
+ * been opened anew, meanwhile; x is let go, and what fd stands for now has to be looked at. */
+static bool write_claimed(struct pw_held *x, int fd, const struct source *s, uint64_t p,
+			  uint64_t tick, ssize_t *to)
+{
+	int saved = errno;
+	ssize_t put = write_at(x, fd, s, (off_t)pw_pos_value(p), tick);
+
+	*to = put;
+	if (pw_unlikely(pw_fd_entry(fd) != x->entry)) {
+		pw_pos_unclaim(x->h, p, s->n, 0);
+		pw_release(x);
+		return false;
+	}
+	if (pw_likely(put == (ssize_t)s->n))
+		return true;
+	pw_pos_unclaim(x->h, p, s->n, put < 0 ? 0 : (uint64_t)put);
+	if (put >= 0 || (errno != ESPIPE && errno != EBADF))
+		return true;
+	/* As in pw_read_slow(). */
+	errno = saved;
+	pw_release(x);
+	pw_fd_clear(fd, x->entry);
+	return false;
 }
 
 /* Counted in: the kernel has the position, and keeps it for this call. */
@@ -191,6 +217,12 @@ static ssize_t write_kernels(struct pw_held *x, int fd, const struct source *s)
 	return put;
 }
 
+void pw_write_let_go(int fd)
+{
+	pw_explain_mark(fd, PW_MARK_PASSED);
+	pw_untrack(fd);
+}
+
 static ssize_t write_any(int fd, const struct source *s)
 {
 	struct pw_held x;
@@ -199,8 +231,8 @@ static ssize_t write_any(int fd, const struct source *s)
 		uint64_t p = pw_pos_load(x.h);
 		uint64_t off = pw_pos_value(p);
 		ssize_t put = (ssize_t)s->n;
-		int saved = errno;
 		enum pw_why why;
+		bool useless;
 
 		if (!pw_pos_ours(p) || !pw_single_threaded() || !pw_earn_write_may(x.h) ||
 		    !s->n || s->n >= (uint64_t)PW_POS_MAX - off) {
@@ -209,7 +241,10 @@ static ssize_t write_any(int fd, const struct source *s)
 					pw_earn_returned(x.h);
 				put = write_kernels(&x, fd, s);
 				pw_explain(x.h, fd, PW_CALL_WRITE, PW_WHY_KERNELS, 0);
+				useless = pw_earn_useless(x.h);
 				pw_release(&x);
+				if (useless)
+					pw_write_let_go(fd);
 				return put;
 			}
 			pw_release(&x); /* closed meanwhile */
@@ -220,23 +255,9 @@ static ssize_t write_any(int fd, const struct source *s)
 			continue;
 		}
 		why = store(&x, fd, s, off);
-		if (why != PW_SERVED)
-			put = write_at(&x, fd, s, (off_t)off);
-		if (pw_unlikely(why != PW_SERVED && pw_fd_entry(fd) != x.entry)) {
-			/* Closed, and maybe opened anew, meanwhile. */
-			pw_pos_unclaim(x.h, p, s->n, 0);
-			pw_release(&x);
+		if (why != PW_SERVED &&
+		    !write_claimed(&x, fd, s, p, pw_store_tick(), &put))
 			continue;
-		}
-		if (pw_unlikely(put != (ssize_t)s->n))
-			pw_pos_unclaim(x.h, p, s->n, put < 0 ? 0 : (uint64_t)put);
-		if (pw_unlikely(put < 0) && (errno == ESPIPE || errno == EBADF)) {
-			/* As in pw_read_slow(). */
-			errno = saved;
-			pw_release(&x);
-			pw_fd_clear(fd, x.entry);
-			continue;
-		}
 		pw_explain(x.h, fd, PW_CALL_WRITE, why, 0);
 		pw_release(&x);
 		return put;
@@ -258,9 +279,22 @@ static ssize_t write_any_at(int fd, const struct source *s, off_t off)
 	if (off >= 0)
 		why = store(&x, fd, s, (uint64_t)off);
 	if (why != PW_SERVED)
-		put = write_at(&x, fd, s, off);
+		put = write_at(&x, fd, s, off, pw_store_tick());
 	pw_explain(x.h, fd, PW_CALL_WRITE, why, 0);
 	pw_release(&x);
+	return put;
+}
+
+/* Without stores a position of ours goes back. */
+static ssize_t write_borrowed(int fd, const void *buf, size_t n)
+{
+	struct pw_held x;
+	ssize_t put;
+
+	pw_borrow(&x, fd);
+	put = PW_REAL(write)(fd, buf, n);
+	pw_explain(x.h, fd, PW_CALL_WRITE, PW_WHY_WRITE, 0);
+	pw_return(&x);
 	return put;
 }
 
@@ -269,7 +303,27 @@ ssize_t pw_write_slow(int fd, const void *buf, size_t n)
 	struct iovec v;
 	struct source s = one(&v, buf, n);
 
+	if (!pw_load_relaxed(&pw_knobs.stores))
+		return write_borrowed(fd, buf, n);
 	return write_any(fd, &s);
+}
+
+ssize_t pw_write_through(struct pw_held *x, int fd, const void *buf, size_t n,
+			 const struct pw_through *to)
+{
+	struct iovec v;
+	struct source s = one(&v, buf, n);
+	bool done = true;
+	ssize_t put;
+
+	if (to->moves)
+		done = write_claimed(x, fd, &s, to->p, to->tick, &put);
+	else
+		put = write_at(x, fd, &s, to->off, to->tick);
+	if (!done)
+		return write_any(fd, &s);
+	pw_release(x);
+	return put;
 }
 
 ssize_t pw_write_behind(int fd, const void *buf, size_t n, off_t off)

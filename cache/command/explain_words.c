@@ -34,8 +34,9 @@ const struct pw_reason pw_reason[PW_WHY_COUNT] = {
 			  "The file had become shorter under the read, or could not be "
 			  "read there."},
 	[PW_WHY_REST] = {"resting",
-			 "After too many reads without a witness, or a page that was "
-			 "gone, a file is left alone for a while."},
+			 "After too many reads without a witness, a page that was gone, "
+			 "or many writes without one that paid for opening its page, a "
+			 "file is left alone for a while."},
 	[PW_WHY_SHARED] = {"shared",
 			   "After fork, exec or the like another process may use the "
 			   "same position; it stays the kernel's."},
@@ -58,6 +59,9 @@ const struct pw_reason pw_reason[PW_WHY_COUNT] = {
 			   "served."},
 	[PW_WHY_WRITE] = {"write", "Writes are the kernel's, but for overwrites under "
 				   "PAGEWELL_WRITE=map."},
+	[PW_WHY_PASS] = {"written once",
+			 "Written over from front to back in pieces too large to pay for "
+			 "opening its pages to stores."},
 	[PW_WHY_TICK] = {"clock tick",
 			 "The first write of each clock tick is the kernel's: "
 			 "it leaves the file its time."},

@@ -149,6 +149,15 @@ PAGEWELL_WRITE=map explained "$told" open+="$place/rw" pread=2000,1,0 pwrite=500
 says "file('/rw')['stores'] > 0" "t['writes'] == 5000"
 verdict 'stores' "$why"
 
+# A pass over a file by large pieces is not looked at for long.
+why=
+head -c 4000000 "$big" >"$place/pass"
+PAGEWELL_WRITE=map explained dd if=/dev/zero of="$place/pass" bs=4000 count=900 \
+	conv=notrunc status=none
+says "file('/pass')['writes'] == 900" "file('/pass')['stores'] == 0" \
+	"file('/pass')['passed']['written-once'] > 300"
+verdict 'a pass of writes' "$why"
+
 # Another library has streams of its own (unhooked.sh), and the file is number 0.
 why=
 LD_PRELOAD=${PAGEWELL_TESTS:-$root/build/tests}/system/libtaken.so TAKEN=names \

@@ -285,9 +285,39 @@ UNIT_TEST(store, cheap_writes_stay)
 {
 	start(SIZE);
 	price(1);
-	for (int i = 0; i < 100; i++)
+	for (int i = 0; i < 50; i++)
 		written(64, 0, 30);
 	cr_assert_eq(store(64, 0), PW_MISS_TOUCH);
+}
+
+/* Writes for which nothing was ever opened are not looked at for a while, then for longer. */
+UNIT_TEST(store, rests_where_nothing_pays)
+{
+	struct pw_hazard *s;
+	int rest;
+
+	start(SIZE);
+	price(3000);
+	written(64, 0, 1000);
+	for (int tries = 1; tries <= 20; tries++) {
+		for (int i = 0; i < 64; i++) {
+			cr_assert_eq(store(8, 4 * PW_PAGE), PW_MISS_TOUCH, "%d", i);
+			w.store_credit = 0;
+			written(PW_PAGE, 4 * PW_PAGE, 0);
+		}
+		for (rest = 1; pw_window_rests(&w); rest++)
+			cr_assert_eq(store(8, 0), PW_MISS_END, "open pages rest as well");
+		cr_assert_eq(rest, 64 * (tries < 16 ? tries : 16));
+		s = pw_hazard_enter(me, &w);
+		cr_assert(pw_window_refresh(&w, fd, 0, 64));
+		pw_window_leave(s, &w);
+		cr_assert_eq(store(8, 0), PW_HIT);
+	}
+	/* One page that is worth it, and they are looked at as at first. */
+	w.store_credit = 1 << 20;
+	written(64, 5 * PW_PAGE, 0);
+	cr_assert_eq(store(8, 5 * PW_PAGE), PW_HIT);
+	cr_assert_eq(w.store_vain, 0u);
 }
 
 UNIT_TEST(store, opening_that_fails)
