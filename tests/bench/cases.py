@@ -29,6 +29,9 @@ GROUPS = {
                  "from it just before.", "by cpu"),
     "ddwrite": ("Writing", "dd from /dev/zero into a file on tmpfs: a new one, or over one "
                 "that is there (conv=notrunc). Nothing is to be gained here.", "by cpu"),
+    "stores": ("Overwrites by consent", "The same with PAGEWELL_WRITE=map on the library's side: "
+               "an overwrite of what is in a file already may be a store into a mapping. Where "
+               "it isn't, it must cost what it did.", "by cpu"),
     "mail": ("Servers' mixes", "Benchmarks of file servers and mail servers as Debian ships "
              "them: reads, writes, creations and removals of many files.", "by cpu"),
     "programs": ("Whole programs", "The elapsed time of unmodified programs from start to "

@@ -132,6 +132,8 @@ static const struct {
 	{"preadv2", "rand", pw_unit_preadv2, NULL},
 	{"fread", "seq", pw_unit_fread, pw_unit_fread},
 	{"fread", "skip", pw_unit_seek_fread, NULL},
+	{"write", "seq", pw_unit_write, NULL},
+	{"pwrite", "hot", pw_unit_pwrite, NULL},
 	{"memcpy", "seq", pw_unit_memcpy_next, pw_unit_memcpy_pass},
 	{"memcpy", "hot", pw_unit_memcpy, NULL},
 	{"memcpy", "rand", pw_unit_memcpy, NULL},
@@ -171,6 +173,8 @@ static int pw_parse(const char *name, struct pw_case *c)
 			if (c->warm_calls > 200000)
 				c->warm_calls = 200000;
 		}
+		if (c->unit == pw_unit_write || c->unit == pw_unit_pwrite)
+			c->input = PW_IN_OUT;
 		if (strcmp(end + 1, "zeros") == 0) {
 			c->input = PW_IN_ZEROS;
 			return size >= PW_RECORD;
