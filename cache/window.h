@@ -127,6 +127,20 @@ bool pw_window_gains(const struct pw_window *w, size_t n);
 void pw_window_doubt(struct pw_window *w, enum pw_hit why, uint64_t hits);
 
 /*
+ * A read at a time when none is served for a while (pw_window_doubt): true, and it is counted
+ * against that. A hint; nothing of the window is used.
+ */
+static inline bool pw_window_read_rests(struct pw_window *w)
+{
+	uint32_t hold = pw_load_relaxed(&w->hold);
+
+	if (pw_load_relaxed(&w->known) || hold <= 1 || !pw_load_relaxed(&w->base))
+		return false;
+	pw_store_relaxed(&w->hold, hold - 1);
+	return true;
+}
+
+/*
  * After a real read that returned `got` bytes at off: raises `known` by an fstat of fd if
  * the file turns out longer, or if a rest is over. False: the file has outgrown the window
  * or is another one: retire it. W1 applies.

@@ -43,6 +43,36 @@ static PW_NOINLINE ssize_t read_plain(int fd, void *buf, size_t n, uint64_t *slo
 	return got;
 }
 
+/*
+ * No hit. Where a window rests, as over zeros, that was to be expected, and what is between the
+ * program and its system call is kept small. What can go wrong is for the slow way, from the
+ * beginning.
+ */
+static PW_NOINLINE ssize_t read_missed(int fd, void *buf, size_t n, uint64_t *slot,
+				       uint64_t entry)
+{
+	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
+	struct pw_reader *r = pw_me.serving;
+	int saved = errno;
+	ssize_t got = -1;
+	uint64_t p;
+
+	if (!pw_servable(r) || !pw_single_threaded() || !pw_window_read_rests(&x.h->win))
+		return pw_read_slow(fd, buf, n);
+	pw_hazard_fill(&r->slot[0], x.h, true);
+	p = pw_load_acquire(&x.h->pos);
+	if (pw_unchanged(&x) && pw_pos_ours(p))
+		got = PW_REAL(pread)(fd, buf, n, (off_t)pw_pos_value(p));
+	if (got <= 0 || !pw_unchanged(&x) ||
+	    !pw_pos_move(x.h, p, pw_pos_value(p) + (uint64_t)got))
+		got = -1;
+	pw_window_leave(&r->slot[0], &x.h->win);
+	if (got >= 0)
+		return got;
+	errno = saved;
+	return pw_read_slow(fd, buf, n);
+}
+
 PW_HIT_STEP ssize_t read_as(struct pw_number x, int fd, void *buf, size_t n, bool alone)
 {
 	struct pw_reader *r = pw_me.serving;
@@ -63,7 +93,7 @@ PW_HIT_STEP ssize_t read_as(struct pw_number x, int fd, void *buf, size_t n, boo
 	if (pw_unlikely(pw_retired(h)))
 		pw_window_finish(&h->win);
 	if (pw_unlikely(!hit))
-		return pw_read_slow(fd, buf, n);
+		return read_missed(fd, buf, n, x.slot, x.entry);
 	r->hits++;
 	r->hit_bytes += n;
 	return (ssize_t)n;
@@ -107,6 +137,17 @@ PW_EXPORT PW_HOT ssize_t read(int fd, void *buf, size_t n)
 	return read_alone(fd, buf, n, x.slot, x.entry);
 }
 
+/* As read_missed(). */
+static PW_NOINLINE ssize_t pread_missed(int fd, void *buf, size_t n, off_t off,
+					struct pw_handle *h)
+{
+	/* At no position of ours, nothing has to be held, nor looked at again. */
+	if (pw_servable(pw_me.serving) && pw_single_threaded() && off >= 0 &&
+	    pw_window_read_rests(&h->win))
+		return PW_REAL(pread)(fd, buf, n, off);
+	return pw_pread_slow(fd, buf, n, off);
+}
+
 PW_HIT_STEP ssize_t pread_as(struct pw_number x, int fd, void *buf, size_t n, off_t off,
 			     bool alone)
 {
@@ -126,7 +167,7 @@ PW_HIT_STEP ssize_t pread_as(struct pw_number x, int fd, void *buf, size_t n, of
 	if (pw_unlikely(pw_retired(h)))
 		pw_window_finish(&h->win);
 	if (pw_unlikely(!hit))
-		return pw_pread_slow(fd, buf, n, off);
+		return pread_missed(fd, buf, n, off, h);
 	r->hits++;
 	r->hit_bytes += n;
 	return (ssize_t)n;

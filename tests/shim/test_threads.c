@@ -54,16 +54,20 @@ static void open_warm(void)
 
 /* ---- reads hand out the file ---- */
 
+/* Small: larger ones need not be worth a window where pages are dear, and with all threads in
+ * real calls at once the position is not taken again. */
+#define MAX_TAKE 1000
+
 static atomic_uchar taken[SIZE];
 static atomic_long reads_made;
 
 static void *take(void *arg)
 {
-	static __thread unsigned char buf[MAX_READ];
+	static __thread unsigned char buf[MAX_TAKE];
 	uint32_t seed = (uint32_t)(intptr_t)arg;
 
 	for (;;) {
-		size_t n = 8 + chance(&seed, MAX_READ - 8);
+		size_t n = 8 + chance(&seed, MAX_TAKE - 8);
 		ssize_t got = read(the_fd, buf, n);
 		unsigned id = 1;
 		int64_t at;
