@@ -91,7 +91,7 @@ static uint64_t drop_trail(struct pw_window *w, uint64_t want)
  * One pass of the clock over one window: a page used since the last pass keeps its place
  * and loses its bit; one that was not is dropped. Runs of cold pages go in one call.
  */
-static uint64_t sweep_window(struct pw_window *w, uint64_t want)
+static uint64_t sweep_window(struct pw_window *w, uint64_t want, uint64_t *used)
 {
 	uint64_t cps = w->maplen >> PW_CP_SHIFT;
 	uint64_t hand = pw_load_relaxed(&w->clock_hand) % cps;
@@ -111,11 +111,23 @@ static uint64_t sweep_window(struct pw_window *w, uint64_t want)
 			continue;
 		}
 		m = pw_load_relaxed(&w->map[hand]);
-		if ((m & PW_M_TOUCHED) && (m & PW_M_REF))
-			pw_cas(&w->map[hand], &m, PW_M_TOUCHED);
+		if ((m & PW_M_TOUCHED) && (m & PW_M_REF) &&
+		    pw_cas(&w->map[hand], &m, PW_M_TOUCHED))
+			++*used;
 	}
 	pw_store_relaxed(&w->clock_hand, hand);
 	return dropped;
+}
+
+/* Met in use, and dropped. */
+static void note_crowd(uint64_t used, uint64_t dropped)
+{
+	uint32_t crowded = pw_load_relaxed(&pw_crowded);
+
+	if (!used && !dropped)
+		return; /* all of it was a trail */
+	crowded += (uint32_t)(255 * used / (used + dropped) / 8) - crowded / 8;
+	pw_store_relaxed(&pw_crowded, pw_min_u64(crowded, 255));
 }
 
 /* Drops up to `want` cache pages of this process, the trail of `in` first, then cold ones: two rounds, the first
@@ -123,6 +135,8 @@ static uint64_t sweep_window(struct pw_window *w, uint64_t want)
 static uint64_t shrink(struct pw_reader *r, struct pw_window *in, uint64_t want)
 {
 	uint64_t dropped = in ? drop_trail(in, want) : 0;
+	uint64_t trail = dropped;
+	uint64_t used = 0;
 
 	for (int round = 0; round < 2 && dropped < want; round++) {
 		for (struct pw_window *w = pw_windows(); w && dropped < want;
@@ -136,11 +150,12 @@ static uint64_t shrink(struct pw_reader *r, struct pw_window *in, uint64_t want)
 				goto out; /* nested too deep: another time */
 			/* W1: `known` not 0 means the mapping is there and stays. */
 			if (pw_load_acquire(&w->known))
-				dropped += sweep_window(w, want - dropped);
+				dropped += sweep_window(w, want - dropped, &used);
 			pw_window_leave(s, w);
 		}
 	}
 out:
+	note_crowd(used, dropped - trail);
 	pw_stat_add(PW_S_PAGES, -(int64_t)dropped);
 	pw_stat_add(PW_S_RECLAIMS, (int64_t)dropped);
 	return dropped;

@@ -16,6 +16,7 @@
 #endif
 
 uint64_t pw_touched_ever;
+uint32_t pw_crowded;
 
 #define RUN ((uint64_t)1 << 20) /* what is looked at and asked for in one call */
 
@@ -43,6 +44,32 @@ bool pw_window_gains(const struct pw_window *w, size_t n)
 			     true);
 }
 
+/* So many steps in 256 count one more. */
+static bool roll(struct pw_window *w, uint64_t of)
+{
+	uint32_t dice = pw_load_relaxed(&w->dice) * 1664525u + 1013904223u;
+
+	pw_store_relaxed(&w->dice, dice);
+	return dice >> 24 < of;
+}
+
+/*
+ * What a read pays of a page's price, in parts of PW_M_CREDIT. A page that drives out one in use
+ * is dearer, up to 32 times: whatever it will bring, the other would have brought as well, and at
+ * random over more than the bound that goes on for ever. So at most a 32nd of what such reads
+ * take is lost on touching; pages that are read that much more often than others still come in.
+ */
+static uint64_t payment(struct pw_window *w, uint64_t gain, uint64_t price)
+{
+	uint32_t crowded = pw_load_relaxed(&pw_crowded);
+	uint64_t parts = gain * PW_M_CREDIT;
+
+	if (!crowded)
+		return parts / price + 1;
+	parts = 256 * parts / (price + price * crowded / 8);
+	return parts / 256 + roll(w, parts % 256);
+}
+
 /*
  * In sequence, a cache page will be read 64 KiB / n times, and each of those reads is a
  * system call saved; against that stand sixteen first touches. Without a sequence nobody
@@ -66,7 +93,7 @@ static bool worth_touching(struct pw_window *w, uint64_t cp, size_t n, bool sequ
 		return true;
 	if (n > PW_CP)
 		gain = gain * PW_CP / n; /* the read pays for all the pages it spans */
-	credit = (seen & PW_M_CREDIT) + gain * PW_M_CREDIT / price + 1;
+	credit = (seen & PW_M_CREDIT) + payment(w, gain, price);
 	if (credit > PW_M_CREDIT)
 		return true;
 	/* If another thread was quicker a hint is lost, but not its TOUCHED. */

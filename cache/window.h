@@ -70,6 +70,7 @@ struct pw_window {
 	uint64_t maplen;
 	uint64_t pages;		/* cache pages touched; atomic add */
 	uint64_t clock_hand;	/* the reclaimer's; racy */
+	uint32_t dice;		/* for parts of a step of credit; racy */
 	struct pw_window *next; /* registry: set once */
 	uint32_t registered;	/* by CAS 0 -> 1 */
 	uint32_t blind;		/* 1: never read from; set with base */
@@ -246,6 +247,13 @@ void pw_windows_fork_child(void);
 
 /* Cache pages touched since the process began; only grows. For reclaim.c. */
 extern uint64_t pw_touched_ever;
+
+/*
+ * How much of what the reclaimer met lately, on its way to what it dropped, was in use: 0 to 255,
+ * a moving average. Where all is in use, a page that comes in drives out one as good as itself.
+ * Any thread of this process, plain loads and stores: a hint.
+ */
+extern uint32_t pw_crowded;
 
 /* All structs that ever were windows; follow ->next. */
 struct pw_window *pw_windows(void);

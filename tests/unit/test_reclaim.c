@@ -68,7 +68,7 @@ static void read_exact(size_t n, uint64_t off)
 	struct pw_hazard *h = pw_hazard_enter(me, &w);
 	enum pw_hit hit = pw_window_read(&w, buf, n, off);
 
-	for (int i = 0; i < 1024 && hit == PW_MISS_TOUCH; i++) {
+	for (int i = 0; i < 64 * 200 && hit == PW_MISS_TOUCH; i++) {
 		pw_window_touch(&w, fd, n, off, plenty());
 		pw_reclaim_poll(me, &w);
 		hit = pw_window_read(&w, buf, n, off);
@@ -218,6 +218,50 @@ UNIT_TEST(reclaim, tiny_bounds)
 	look();
 	cr_assert_eq(own(PW_S_PAGES), 0u);
 	read_page(7);
+}
+
+static uint64_t reads_at_random(uint64_t cps, unsigned n)
+{
+	static uint64_t rng = 88172645463325252ULL;
+	uint64_t hits = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct pw_hazard *h = pw_hazard_enter(me, &w);
+		uint64_t off;
+
+		rng ^= rng << 13;
+		rng ^= rng >> 7;
+		rng ^= rng << 17;
+		off = rng % cps * PW_CP;
+		if (pw_window_read(&w, buf, 512, off) == PW_HIT) {
+			hits++;
+		} else if (pw_window_touch(&w, fd, 512, off, 0)) {
+			pw_reclaim_poll(me, &w);
+		}
+		pw_window_leave(h, &w);
+	}
+	return hits;
+}
+
+/* At random over four times the bound each page drives out one as good, and so few do. When fewer
+ * are read than there is room for, most come in, in time, though others are there already. */
+UNIT_TEST(reclaim, crowded)
+{
+	uint64_t before;
+	uint64_t hits;
+
+	start(true);
+	pw_reclaim_set_bound(CPS / 4 * PW_CP);
+	reads_at_random(CPS, 40000);
+	before = pw_touched_ever;
+	hits = reads_at_random(CPS, 20000);
+	before = pw_touched_ever - before;
+	/* Elsewhere a page's price is paid in at most 64 reads. */
+	cr_assert_gt(20000 - hits, 4 * 64 * before, "%lu for %lu", 20000 - hits, before);
+	cr_assert_gt(hits, 3000u, "%lu", hits);
+	reads_at_random(CPS / 8, 100000);
+	hits = reads_at_random(CPS / 8, 1000);
+	cr_assert_gt(hits, 500u, "%lu", hits);
 }
 
 /* Asked by another process, whatever the bound says; and read again, if wanted. */
