@@ -238,7 +238,8 @@ static void adopt_again(struct pw_handle *h, int fd)
 		pw_pos_adopt(h, fd);
 }
 
-void pw_earn_batch(struct pw_handle *h, int fd)
+/* A batch is full: do its reads and those before ask for a window? */
+static bool batch_asks(struct pw_handle *h, int fd)
 {
 	uint64_t bytes = pw_load_relaxed(&h->batch);
 	uint64_t end = pw_load_relaxed(&h->next_off);
@@ -249,22 +250,16 @@ void pw_earn_batch(struct pw_handle *h, int fd)
 
 	pw_store_relaxed(&h->batch, 0);
 	pw_store_relaxed(&h->moved, 0);
-	if (pw_load_relaxed(&h->flags) & PW_H_WRITE_ONLY)
-		return; /* these were errors */
-	if (pw_window_is_open(&h->win)) {
-		adopt_again(h, fd);
-		return;
-	}
-	if (!may_adopt(h) || !pw_me.serving ||
-	    (pw_load_relaxed(&h->flags) & PW_H_NO_WINDOW))
-		return;
+	if (!pw_me.serving ||
+	    (pw_load_relaxed(&h->flags) & (PW_H_NO_WINDOW | PW_H_NEVER)))
+		return false;
 	if (bytes > LARGE * (uint64_t)PW_EARN_BATCH &&
 	    pw_load_relaxed(&h->calls) < LARGE_FIRST) {
 		note_high(h, end);
-		return;
+		return false;
 	}
 	if (!informed(h))
-		return;
+		return false;
 	gain = gain_of(h, PW_EARN_BATCH, bytes, fresh);
 	note_high(h, end);
 	wanted = paid(h, gain, PW_EARN_BATCH);
@@ -274,7 +269,28 @@ void pw_earn_batch(struct pw_handle *h, int fd)
 	if (!gain)
 		wanted = worth_exploring(h, fd, bytes);
 	pw_explain_denied(h, fresh && !wanted ? PW_WHY_ONCE : PW_WHY_EARN);
-	if (wanted && pw_earn_qualified(h, fd) && pw_pos_adopt(h, fd))
+	return wanted && pw_earn_qualified(h, fd);
+}
+
+void pw_earn_batch(struct pw_handle *h, int fd)
+{
+	bool open = pw_window_is_open(&h->win);
+
+	/* Of what can only be written to these were errors. */
+	if (open || !may_adopt(h) || (pw_load_relaxed(&h->flags) & PW_H_WRITE_ONLY)) {
+		pw_store_relaxed(&h->batch, 0);
+		pw_store_relaxed(&h->moved, 0);
+		if (open)
+			adopt_again(h, fd);
+		return;
+	}
+	if (batch_asks(h, fd) && pw_pos_adopt(h, fd))
+		pw_earn_open(h, fd);
+}
+
+void pw_earn_pread_batch(struct pw_handle *h, int fd)
+{
+	if (batch_asks(h, fd))
 		pw_earn_open(h, fd);
 }
 

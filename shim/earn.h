@@ -38,6 +38,22 @@ static inline bool pw_earn_kernels(struct pw_handle *h, uint64_t got)
 /* May adopt the position, and open a window if there is none. */
 void pw_earn_batch(struct pw_handle *h, int fd);
 
+/* The same of a read at `off` by pread() while there is no window; the position is of no
+ * concern. True: call pw_earn_pread_batch(). */
+static inline bool pw_earn_pread(struct pw_handle *h, uint64_t off, uint64_t got)
+{
+	uint32_t calls = pw_load_relaxed(&h->calls) + 1;
+
+	pw_store_relaxed(&h->calls, calls);
+	pw_store_relaxed(&h->batch, pw_load_relaxed(&h->batch) + got);
+	if (off != pw_load_relaxed(&h->next_off))
+		pw_store_relaxed(&h->moved, 1);
+	pw_store_relaxed(&h->next_off, off + got);
+	return calls % PW_EARN_BATCH == 0;
+}
+
+void pw_earn_pread_batch(struct pw_handle *h, int fd);
+
 /* The kernel sought to `to` for us. */
 void pw_earn_sought(struct pw_handle *h, uint64_t to);
 

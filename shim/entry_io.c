@@ -137,13 +137,37 @@ PW_EXPORT PW_HOT ssize_t read(int fd, void *buf, size_t n)
 	return read_alone(fd, buf, n, x.slot, x.entry);
 }
 
+/* No window: as read_plain(), but that there is no position to count in. */
+static ssize_t pread_plain(struct pw_number x, int fd, void *buf, size_t n, off_t off)
+{
+	struct pw_reader *r = pw_me.serving;
+	bool alone = pw_single_threaded();
+	uint64_t gen = pw_dest_begin();
+	ssize_t got;
+
+	pw_hazard_fill(&r->slot[0], x.h, alone);
+	got = PW_REAL(pread)(fd, buf, n, off);
+	if (pw_likely(got > 0 && pw_unchanged(&x))) {
+		pw_dest_learn(buf, (size_t)got, gen);
+		if (pw_earn_pread(x.h, (uint64_t)off, (uint64_t)got))
+			pw_earn_pread_batch(x.h, fd);
+	}
+	pw_plain_end(x.h, r, alone && pw_single_threaded());
+	return got;
+}
+
 /* As read_missed(). */
 static PW_NOINLINE ssize_t pread_missed(int fd, void *buf, size_t n, off_t off,
-					struct pw_handle *h)
+					uint64_t *slot, uint64_t entry)
 {
+	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
+
+	if (!pw_servable(pw_me.serving) || off < 0)
+		return pw_pread_slow(fd, buf, n, off);
+	if (!pw_window_is_open(&x.h->win))
+		return pread_plain(x, fd, buf, n, off);
 	/* At no position of ours, nothing has to be held, nor looked at again. */
-	if (pw_servable(pw_me.serving) && pw_single_threaded() && off >= 0 &&
-	    pw_window_read_rests(&h->win))
+	if (pw_single_threaded() && pw_window_read_rests(&x.h->win))
 		return PW_REAL(pread)(fd, buf, n, off);
 	return pw_pread_slow(fd, buf, n, off);
 }
@@ -167,7 +191,7 @@ PW_HIT_STEP ssize_t pread_as(struct pw_number x, int fd, void *buf, size_t n, of
 	if (pw_unlikely(pw_retired(h)))
 		pw_window_finish(&h->win);
 	if (pw_unlikely(!hit))
-		return pread_missed(fd, buf, n, off, h);
+		return pread_missed(fd, buf, n, off, x.slot, x.entry);
 	r->hits++;
 	r->hit_bytes += n;
 	return (ssize_t)n;
