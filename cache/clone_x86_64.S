@@ -9,8 +9,8 @@
 
 /*
  * rdi run, rsi arg, rdx top of the stack, rcx flags; returns the pid or -errno. What the child
- * needs is in registers, not on its stack: valgrind and qemu make a fork of this, which goes on
- * on a copy of the caller's.
+ * needs is in registers, not on its stack: valgrind makes a fork of this, which goes on on a copy
+ * of the caller's.
  */
 	.globl	pw_clone_call
 	.hidden	pw_clone_call

@@ -64,7 +64,7 @@ static int in_child(void *arg)
 
 long pw_reopen_map(int fd, size_t len)
 {
-	/* What it stays at where the child does not share our memory (valgrind, qemu). */
+	/* What it stays at where the child does not share our memory (valgrind). */
 	struct order o = {.fd = fd, .len = len, .at = -ENOSYS};
 	long stack = pw_sys->mmap(NULL, STACK, PROT_READ | PROT_WRITE,
 				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -52,6 +52,7 @@ static inline bool pw_earn_pread(struct pw_handle *h, uint64_t off, uint64_t got
 	return calls % PW_EARN_BATCH == 0;
 }
 
+/* A batch is full: may open a window. */
 void pw_earn_pread_batch(struct pw_handle *h, int fd);
 
 /* The kernel sought to `to` for us. */
