@@ -132,7 +132,7 @@ static void in_vain(struct pw_window *w)
 		rest(w, VAIN * (uint32_t)pw_min_u64(vain / VAIN, MOST_RESTS));
 }
 
-bool pw_window_rests(struct pw_window *w)
+bool pw_window_store_rests(struct pw_window *w)
 {
 	uint32_t hold = pw_load_relaxed(&w->store_hold);
 
@@ -159,7 +159,7 @@ void pw_window_written(struct pw_window *w, size_t n, uint64_t off, int64_t took
 
 	if (took)
 		average(&w->write_ns, took);
-	if (pw_window_rests(w) || !inside(w, n, off) || is_open(w, n, off))
+	if (pw_window_store_rests(w) || !inside(w, n, off) || is_open(w, n, off))
 		return;
 	/* A pass leaves what is before it untouched, and the window reaches beyond the end. */
 	end = (pw_load_relaxed(&w->storable) - 1) >> PW_PAGE_SHIFT;

@@ -187,7 +187,7 @@ void pw_window_written(struct pw_window *w, size_t n, uint64_t off, int64_t took
  * A real write that the window was not told of. True: stores rest; it has been counted against
  * that. W1 applies.
  */
-bool pw_window_rests(struct pw_window *w);
+bool pw_window_store_rests(struct pw_window *w);
 
 /*
  * After PW_MISS_TOUCH of a store: true if all its pages are open to stores, and counted again

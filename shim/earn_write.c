@@ -101,7 +101,7 @@ void pw_earn_wrote_on(struct pw_handle *h, int fd, uint64_t put)
 	pw_store_relaxed(&h->next_off, off + put);
 	if (pw_load_relaxed(&h->flags) & PW_H_SHARED)
 		return;
-	if (open && pw_window_rests(&h->win))
+	if (open && pw_window_store_rests(&h->win))
 		return;
 	if (open)
 		pw_store_relaxed(&h->calls, pw_load_relaxed(&h->calls) + 1);

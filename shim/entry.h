@@ -50,10 +50,18 @@ PW_HIT_STEP bool pw_retired(const struct pw_handle *h)
 	return pw_load_acquire(&h->win.state) & (PW_WIN_DYING | PW_WIN_DEAD);
 }
 
+/* Ends what filling the first slot began. */
+PW_HIT_STEP void pw_entry_leave(struct pw_handle *h, struct pw_reader *r, bool alone)
+{
+	pw_hazard_clear(&r->slot[0], alone);
+	if (pw_unlikely(pw_retired(h)))
+		pw_window_finish(&h->win);
+}
+
 /*
  * The kernel has the position, and so far there is no reason to change that: as little as can
  * be between the program and its system call. False: nothing is done, go the slow way. After
- * the call pw_plain_out() counts it out again, and pw_plain_end() leaves.
+ * the call pw_plain_out() counts it out again.
  */
 PW_HIT_STEP bool pw_plain_begin(const struct pw_number *x, struct pw_reader *r,
 				bool alone)
@@ -76,13 +84,6 @@ PW_HIT_STEP bool pw_plain_out(struct pw_handle *h, struct pw_reader *r, bool alo
 	if (pw_unlikely(!alone || !pw_pos_quick_end(h)))
 		pw_pos_end(h);
 	return alone;
-}
-
-PW_HIT_STEP void pw_plain_end(struct pw_handle *h, struct pw_reader *r, bool alone)
-{
-	pw_hazard_clear(&r->slot[0], alone);
-	if (pw_unlikely(pw_retired(h)))
-		pw_window_finish(&h->win);
 }
 
 #endif

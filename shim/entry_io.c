@@ -39,7 +39,7 @@ static PW_NOINLINE ssize_t read_plain(int fd, void *buf, size_t n, uint64_t *slo
 	alone = pw_plain_out(x.h, r, alone);
 	if (pw_unlikely(pw_earn_kernels(x.h, got > 0 ? (uint64_t)got : 0)))
 		pw_earn_batch(x.h, fd);
-	pw_plain_end(x.h, r, alone);
+	pw_entry_leave(x.h, r, alone);
 	return got;
 }
 
@@ -89,9 +89,7 @@ PW_HIT_STEP ssize_t read_as(struct pw_number x, int fd, void *buf, size_t n, boo
 	if (pw_likely(pw_unchanged(&x) && pw_pos_ours(p) && pw_dest_known(buf, n)))
 		hit = pw_window_read(&h->win, buf, n, pw_pos_value(p)) == PW_HIT &&
 		      pw_pos_move_as(h, p, pw_pos_value(p) + n, alone);
-	pw_hazard_clear(&r->slot[0], alone);
-	if (pw_unlikely(pw_retired(h)))
-		pw_window_finish(&h->win);
+	pw_entry_leave(h, r, alone);
 	if (pw_unlikely(!hit))
 		return read_missed(fd, buf, n, x.slot, x.entry);
 	r->hits++;
@@ -152,7 +150,7 @@ static ssize_t pread_plain(struct pw_number x, int fd, void *buf, size_t n, off_
 		if (pw_earn_pread(x.h, (uint64_t)off, (uint64_t)got))
 			pw_earn_pread_batch(x.h, fd);
 	}
-	pw_plain_end(x.h, r, alone && pw_single_threaded());
+	pw_entry_leave(x.h, r, alone && pw_single_threaded());
 	return got;
 }
 
@@ -187,9 +185,7 @@ PW_HIT_STEP ssize_t pread_as(struct pw_number x, int fd, void *buf, size_t n, of
 	/* A negative offset is a huge one here, past any known size. */
 	hit = pw_unchanged(&x) && pw_dest_known(buf, n) &&
 	      pw_window_read(&h->win, buf, n, (uint64_t)off) == PW_HIT;
-	pw_hazard_clear(&r->slot[0], alone);
-	if (pw_unlikely(pw_retired(h)))
-		pw_window_finish(&h->win);
+	pw_entry_leave(h, r, alone);
 	if (pw_unlikely(!hit))
 		return pread_missed(fd, buf, n, off, x.slot, x.entry);
 	r->hits++;
@@ -270,9 +266,7 @@ static PW_NOINLINE off_t lseek_threads(int fd, off_t off, int whence, uint64_t *
 	if (pw_likely(pw_unchanged(&x) && pw_pos_ours(p) &&
 		      to <= pw_load_relaxed(&h->size)))
 		done = pw_pos_move_as(h, p, to, false);
-	pw_hazard_clear(&r->slot[0], false);
-	if (pw_unlikely(pw_retired(h)))
-		pw_window_finish(&h->win);
+	pw_entry_leave(h, r, false);
 	if (pw_unlikely(!done))
 		return pw_lseek_slow(fd, off, whence);
 	r->seeks++;
@@ -333,7 +327,7 @@ static PW_NOINLINE off_t lseek_plain(int fd, off_t off, int whence, uint64_t *sl
 	alone = pw_plain_out(h, r, true);
 	if (to >= 0)
 		pw_earn_sought(h, (uint64_t)to);
-	pw_plain_end(h, r, alone);
+	pw_entry_leave(h, r, alone);
 	return to;
 }
 

@@ -74,7 +74,7 @@ PW_HIT_STEP ssize_t put_at(struct pw_number x, int fd, const void *buf, size_t n
 					&(struct pw_through){off, p, tick, moves});
 	else if (moves && !pw_pos_unclaim(h, p, n, 0))
 		put = pw_write_behind(fd, buf, n, off);
-	pw_plain_end(h, r, alone);
+	pw_entry_leave(h, r, alone);
 	r->stores += put == (ssize_t)n;
 	return put;
 }
@@ -128,7 +128,7 @@ static PW_NOINLINE ssize_t write_plain(int fd, const void *buf, size_t n, uint64
 	if (on() && put > 0)
 		pw_earn_wrote_on(x.h, fd, (uint64_t)put);
 	useless = pw_earn_useless(x.h);
-	pw_plain_end(x.h, r, alone);
+	pw_entry_leave(x.h, r, alone);
 	if (pw_unlikely(useless))
 		pw_write_let_go(fd);
 	return put;

@@ -305,7 +305,7 @@ UNIT_TEST(store, rests_where_nothing_pays)
 			w.store_credit = 0;
 			written(PW_PAGE, 4 * PW_PAGE, 0);
 		}
-		for (rest = 1; pw_window_rests(&w); rest++)
+		for (rest = 1; pw_window_store_rests(&w); rest++)
 			cr_assert_eq(store(8, 0), PW_MISS_END, "open pages rest as well");
 		cr_assert_eq(rest, 64 * (tries < 16 ? tries : 16));
 		s = pw_hazard_enter(me, &w);
