@@ -41,24 +41,29 @@ def parallel(bench):
                            plot=("parallel", f"{how}, {bs.upper()} blocks", n))
 
 
+def dd_into(bench, path_of, bs, mib, over):
+    """dd from /dev/zero by bs bytes into a new file, or over the one that is there."""
+    def run(side):
+        path = path_of()
+        if not over and os.path.exists(path):
+            os.unlink(path)
+        argv = [program("dd"), "if=/dev/zero", f"of={path}", f"bs={bs}",
+                f"count={(mib << 20) // bs}", "status=none"] + ["conv=notrunc"] * over
+        wall, cpu, _ = bench.spawn([argv], side)
+        if os.path.getsize(path) != mib << 20:
+            raise Failed("the file is not as long as it should be")
+        return Took(wall * 1000, cpu)
+    return run
+
+
 def writing(bench):
     mib = bench.by_mode(16, 256, 1024)
-    for bs in ("4k", "64k"):
+    for kib in (4, 64):
         for how, over in (("new", False), ("notrunc", True)):
-            def run(side, bs=bs, over=over):
-                path = os.path.join(bench.tmpfs(), "written")
-                if not over and os.path.exists(path):
-                    os.unlink(path)
-                count = mib * 1024 // int(bs.rstrip("k"))
-                argv = [program("dd"), "if=/dev/zero", f"of={path}", f"bs={bs.upper()}",
-                        f"count={count}", "status=none"] + ["conv=notrunc"] * over
-                wall, cpu, _ = bench.spawn([argv], side)
-                if os.path.getsize(path) != mib << 20:
-                    raise Failed("the file is not as long as it should be")
-                return Took(wall * 1000, cpu)
-            yield Case(f"dd-write-{bs}-{how}", "ddwrite",
-                       f"dd bs={bs.upper()}, {mib} MiB, {'over a file' if over else 'new'}",
-                       run, few=3)
+            yield Case(f"dd-write-{kib}k-{how}", "ddwrite",
+                       f"dd bs={kib}K, {mib} MiB, {'over a file' if over else 'new'}",
+                       dd_into(bench, lambda: os.path.join(bench.tmpfs(), "written"),
+                               kib << 10, mib, over), few=3)
 
 
 def fresh(bench, name):

@@ -2,8 +2,9 @@
 
 import os
 
+from calls import Calls
 from cases import Case
-from pairs import Failed, Took, program
+from reference import dd_into
 
 CALLS = (("pwrite", "64", "hot", "pwrite of 64 bytes at random in 1 MiB"),
          ("pwrite", "512", "hot", "pwrite of 512 bytes at random in 1 MiB"),
@@ -18,35 +19,18 @@ class StoreCase(Case):
         return plain, loaded.but(PAGEWELL_WRITE="map")
 
 
-def copying(bench, folder, bs, mib, over):
-    """bs in bytes. Before the first pass over a file there is something behind each store that
-    proves it (rule W6); then all is zeros."""
-    def run(side):
-        path = os.path.join(folder(), "stored")
-        if over:
-            with open(path, "wb") as f:
-                for _ in range(mib):
-                    f.write(b"o" * (1 << 20))
-        if not over and os.path.exists(path):
-            os.unlink(path)
-        argv = [program("dd"), "if=/dev/zero", f"of={path}", f"bs={bs}",
-                f"count={(mib << 20) // bs}", "status=none"]
-        wall, cpu, _ = bench.spawn([argv + ["conv=notrunc"] * over], side)
-        if os.path.getsize(path) != (mib << 20):
-            raise Failed("the file is not as long as it should be")
-        return Took(wall * 1000, cpu)
-    return run
+def filled(path_of, mib, run):
+    """Before the first pass over a file there is something behind each store that proves it
+    (rule W6); then all is zeros."""
+    def refilling(side):
+        with open(path_of(), "wb") as f:
+            for _ in range(mib):
+                f.write(b"o" * (1 << 20))
+        return run(side)
+    return refilling
 
 
-def cases(bench):
-    ms = bench.by_mode(20, 50, 50)
-    for call, size, pattern, what in CALLS:
-        name = f"{call}-{size}-{pattern}"
-
-        def run(side, name=name):
-            return Took(bench.said("percall", "--file", bench.data(64), "--case", name,
-                                   "--ms", ms, side=side))
-        yield StoreCase(f"store-{name}", "stores", what, run, unit="ns", weight=1, warm=False)
+def passes(bench):
     places = (("tmpfs", bench.tmpfs), ("disk", lambda: bench.work))
     for place, folder in places:
         for bs in (512, 4096, 65536):
@@ -54,7 +38,21 @@ def cases(bench):
             for over in (True, False):
                 if not over and (bs == 512 or place == "disk"):
                     continue
+
+                def path_of(folder=folder):
+                    return os.path.join(folder(), "stored")
+                run = dd_into(bench, path_of, bs, mib, over)
                 yield StoreCase(f"store-dd-{bs}-{place}" + "-new" * (not over), "stores",
                                 f"dd bs={bs}, {mib} MiB, {place}, "
                                 + ("over a file" if over else "a new file"),
-                                copying(bench, folder, bs, mib, over), few=3)
+                                filled(path_of, mib, run) if over else run, few=3)
+
+
+def cases(bench):
+    calls = Calls(bench)
+    for call, size, pattern, what in CALLS:
+        name = f"{call}-{size}-{pattern}"
+        yield StoreCase(f"store-{name}", "stores", what,
+                        calls.ns("--case", name, "--ms", calls.ms), unit="ns", weight=1,
+                        warm=False)
+    yield from passes(bench)
