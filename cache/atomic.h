@@ -26,6 +26,10 @@
 #define pw_xchg_acq_rel(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
 #define pw_xchg_seq(p, v) __atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)
 
+/* A count that one thread keeps and any may read: no bus lock. What a signal handler counts
+ * between the load and the store is lost, which a report can bear. */
+#define pw_tally(p, n) pw_store_relaxed((p), pw_load_relaxed(p) + (uint64_t)(n))
+
 /* Success: acquire and release. Failure: acquire, so that the value handed back in *seen
  * may be followed. */
 #define pw_cas(p, seen, v)                                                     \

@@ -180,8 +180,8 @@ static bool from_window(struct pw_client *c, struct pw_reader *r, void *buf, siz
 		hit = pw_window_read(&c->win, buf, n, off);
 	}
 	if (pw_likely(hit == PW_HIT)) {
-		r->hits++;
-		r->hit_bytes += n;
+		pw_tally(&r->hits, 1);
+		pw_tally(&r->hit_bytes, n);
 		return true;
 	}
 	pw_window_doubt(&c->win, hit, r->hits);

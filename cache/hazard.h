@@ -34,7 +34,8 @@ struct pw_hazard {
 struct pw_reader {
 	struct pw_hazard slot[PW_HAZARD_DEPTH];
 
-	/* Counters: written by the owning thread only, read by anyone, never reset. */
+	/* Counters: by pw_tally() in the owning thread only, read by anyone, reset by a fork
+	 * child alone. */
 	uint64_t hits;
 	uint64_t hit_bytes;
 	uint64_t seeks;

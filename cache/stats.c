@@ -239,7 +239,7 @@ void pw_stat_leave(bool for_good)
 void pw_stat_fork_child(void)
 {
 	for (struct pw_reader *r = pw_readers(); r; r = r->next)
-		r->hits = r->hit_bytes = r->seeks = 0;
+		r->hits = r->hit_bytes = r->seeks = r->stores = 0;
 	memset(own, 0, sizeof(own));
 	memset(handed, 0, sizeof(handed));
 	pw_store_relaxed(&slot_no, 0);

@@ -92,8 +92,8 @@ PW_HIT_STEP ssize_t read_as(struct pw_number x, int fd, void *buf, size_t n, boo
 	pw_entry_leave(h, r, alone);
 	if (pw_unlikely(!hit))
 		return read_missed(fd, buf, n, x.slot, x.entry);
-	r->hits++;
-	r->hit_bytes += n;
+	pw_tally(&r->hits, 1);
+	pw_tally(&r->hit_bytes, n);
 	return (ssize_t)n;
 }
 
@@ -188,8 +188,8 @@ PW_HIT_STEP ssize_t pread_as(struct pw_number x, int fd, void *buf, size_t n, of
 	pw_entry_leave(h, r, alone);
 	if (pw_unlikely(!hit))
 		return pread_missed(fd, buf, n, off, x.slot, x.entry);
-	r->hits++;
-	r->hit_bytes += n;
+	pw_tally(&r->hits, 1);
+	pw_tally(&r->hit_bytes, n);
 	return (ssize_t)n;
 }
 
@@ -244,7 +244,7 @@ PW_HIT_STEP off_t lseek_alone(struct pw_number x, uint64_t p, int fd, off_t off,
 	if (pw_unlikely(to > pw_load_relaxed(&x.h->size) || !r || !pw_alive_untold() ||
 			!pw_unchanged(&x) || !pw_pos_move_as(x.h, p, to, true)))
 		return pw_lseek_slow(fd, off, whence);
-	r->seeks++;
+	pw_tally(&r->seeks, 1);
 	return (off_t)to;
 }
 
@@ -269,7 +269,7 @@ static PW_NOINLINE off_t lseek_threads(int fd, off_t off, int whence, uint64_t *
 	pw_entry_leave(h, r, false);
 	if (pw_unlikely(!done))
 		return pw_lseek_slow(fd, off, whence);
-	r->seeks++;
+	pw_tally(&r->seeks, 1);
 	return (off_t)to;
 }
 

@@ -75,7 +75,7 @@ PW_HIT_STEP ssize_t put_at(struct pw_number x, int fd, const void *buf, size_t n
 	else if (moves && !pw_pos_unclaim(h, p, n, 0))
 		put = pw_write_behind(fd, buf, n, off);
 	pw_entry_leave(h, r, alone);
-	r->stores += put == (ssize_t)n;
+	pw_tally(&r->stores, put == (ssize_t)n);
 	return put;
 }
 

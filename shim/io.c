@@ -151,8 +151,8 @@ static void count_hit(struct pw_handle *h, int fd, size_t n)
 	struct pw_reader *r = pw_me.serving;
 
 	if (r) {
-		r->hits++;
-		r->hit_bytes += n;
+		pw_tally(&r->hits, 1);
+		pw_tally(&r->hit_bytes, n);
 	}
 	pw_explain(h, fd, PW_CALL_READ, PW_SERVED, (int64_t)n);
 }
@@ -162,7 +162,7 @@ static void count_seek(struct pw_handle *h, int fd)
 	struct pw_reader *r = pw_me.serving;
 
 	if (r)
-		r->seeks++;
+		pw_tally(&r->seeks, 1);
 	pw_explain(h, fd, PW_CALL_SEEK, PW_SERVED, 0);
 }
 

@@ -114,7 +114,7 @@ static enum pw_why store(struct pw_held *x, int fd, const struct source *s, uint
 	if (pw_write_is_parents())
 		return PW_SERVED;
 	if (hit == PW_HIT) {
-		pw_me.serving->stores++;
+		pw_tally(&pw_me.serving->stores, 1);
 		return PW_SERVED;
 	}
 	/* The number was closed and is another file's now: our write was in time for the one
