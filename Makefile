@@ -69,6 +69,9 @@ DEFS_debug := $(DEFS)
 CLIENT := $(wildcard cache/client*.c)
 ENGINE := $(filter-out $(CLIENT),$(wildcard cache/*.c cache/*.S))
 SHIM := $(wildcard shim/*.c shim/*.S)
+# What every start runs is linked first: near the symbol tables, which the loader has brought in.
+STARTS := $(patsubst %,shim/%.c,life real knobs thunk stdio_hook store explain thread report) \
+	  cache/sys.c cache/stats.c
 # `pagewell top` is a program of its own: ncurses would make every start of pagewell slower.
 TOP := $(wildcard cache/command/top_*.c)
 COMMAND := $(filter-out $(TOP),$(wildcard cache/command/*.c))
@@ -137,7 +140,8 @@ $(B)/$(1)/pagewell-top: $$(call obj,$(1),$$(TOP) $$(TOP_PARTS)) \
 	$$(Q)$$(FULL_$(1)) $$(LDFLAGS) -pie -Wl,-z,now,-z,relro,-z,noexecstack $$^ \
 		-lncursesw -ltinfo $$(LIBS) -o $$@
 
-$(B)/$(1)/libpagewell.so: $$(call obj,$(1),$$(SHIM) $$(ENGINE)) \
+$(B)/$(1)/libpagewell.so: $$(call obj,$(1),$$(STARTS) \
+				$$(filter-out $$(STARTS),$$(SHIM) $$(ENGINE))) \
 		$(B)/libpw-jemalloc.a $$(VERSIONS)
 	$$(call say,LINK)
 	$$(Q)$$(FULL_$(1)) $$(LDFLAGS) -shared $$(LDHARD) $$(DEFS_$(1)) \
@@ -172,13 +176,15 @@ FORCE:
 # before the first mallocx; and each reference to a name that the shim exports, or that
 # must not happen inside a host, becomes pw_je_NAME, which shim/jemalloc_libc.c defines.
 # mallctl's name tree loses its relocations: nobody can call mallctl, and they are nine
-# tenths of what the loader would have to do, five pages of it, in every process.
+# tenths of what the loader would have to do, five pages of it, in every process. What is left
+# of it is constant, and its unlikely code ordinary: so that what the loader writes to is one
+# page, and our own code begins where the symbol tables end.
 JEMALLOC_A = $(shell $(CC) -print-file-name=libjemalloc_pic.a)
 # the kernel's, without passing through our own exports
 JE_NAMES := mmap munmap mprotect madvise
 # refused: the heap's break, configuration and system files, threads of its own, handlers
 JE_NAMES += sbrk syscall open creat close readlink sysconf dlsym atexit \
-	    pthread_create pthread_sigmask
+	    pthread_create pthread_sigmask gettimeofday
 # where jemalloc's settings come from
 JE_NAMES += secure_getenv
 # called by the shim's own fork gate, if at all
@@ -194,12 +200,14 @@ $(B)/jemalloc.o: Makefile
 	@test -f "$(JEMALLOC_A)" || { \
 		echo 'libjemalloc_pic.a is missing: tests/lib/deps build' >&2; exit 1; }
 	$(Q)cd $(@D) && $(AR) x $(JEMALLOC_A) ctl.pic.o
-	$(Q)$(OBJCOPY) --remove-relocations=.data.rel.ro.local $(@D)/ctl.pic.o
+	$(Q)$(OBJCOPY) --remove-relocations=.data.rel.ro.local \
+		--rename-section .data.rel.ro.local=.rodata,alloc,load,readonly,data,contents \
+		$(@D)/ctl.pic.o
 	$(Q)ld -r -u mallocx -u dallocx $(@D)/ctl.pic.o $(JEMALLOC_A) -o $@.tmp
 	$(Q)$(OBJCOPY) $(foreach n,$(JE_NAMES),--redefine-sym $(n)=pw_je_$(n)) \
 		--keep-global-symbol=mallocx --keep-global-symbol=dallocx \
 		--remove-section=.init_array --remove-section=.fini_array \
-		--remove-section=.ctors $@.tmp $@
+		--remove-section=.ctors --rename-section .text.unlikely=.text $@.tmp $@
 	$(Q)rm $@.tmp $(@D)/ctl.pic.o
 
 # An archive, because only an archive's symbols can be hidden by --exclude-libs.

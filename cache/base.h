@@ -15,6 +15,14 @@
 #define PW_HOT __attribute__((hot))
 #define PW_UNUSED __attribute__((unused))
 
+/*
+ * Variables that start-up and every call look at lie together, behind .data and in one page
+ * with it where they fit (tests/gates/start_pages): each page of ours that a short process
+ * touches is a fault, and each that a call touches is an entry of the TLB, which some
+ * machines empty at every system call.
+ */
+#define PW_HOT_PAGE __attribute__((section("pw_hot")))
+
 #define PW_PAGE_SHIFT 12
 #define PW_PAGE ((size_t)1 << PW_PAGE_SHIFT)
 

@@ -5,11 +5,10 @@
 
 #include "cache/sys.h"
 
-/* The first threads need no memory of their own; a program with one thread touches one
- * cache line of this. */
-static struct pw_reader first[16];
-static struct pw_reader *head; /* push only, by CAS */
-static uint32_t first_used;    /* how many of first[] were handed out; only grows */
+/* The first thread, mostly the only one, needs no memory of its own. */
+static PW_HOT_PAGE struct pw_reader first;
+static PW_HOT_PAGE struct pw_reader *head; /* push only, by CAS */
+static PW_HOT_PAGE uint32_t first_used;	   /* 0, then 1 or more */
 
 struct pw_hazard *pw_hazard_nested(struct pw_reader *r)
 {
@@ -44,10 +43,8 @@ struct pw_reader *pw_reader_claim(void)
 			return r;
 	}
 
-	uint32_t i = pw_add_relaxed(&first_used, 1);
-
-	if (i < sizeof(first) / sizeof(first[0]))
-		return push(&first[i]);
+	if (!pw_load_relaxed(&first_used) && !pw_add_relaxed(&first_used, 1))
+		return push(&first);
 
 	long at = pw_sys->mmap(NULL, PW_PAGE, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

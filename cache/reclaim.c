@@ -16,10 +16,11 @@
  * together. */
 #define KEPT 16u
 
-static uint64_t bound_bytes;
-static uint64_t next_look; /* value of `polls` at which to look again */
-static uint64_t polls;	   /* a poll counts for the pages touched before it, or for 1 */
-static uint64_t counted;   /* value of pw_touched_ever at the last poll */
+static PW_HOT_PAGE uint64_t bound_bytes;
+static PW_HOT_PAGE uint64_t next_look; /* value of `polls` at which to look again */
+static PW_HOT_PAGE uint64_t
+	polls; /* a poll counts for the pages touched before it, or for 1 */
+static PW_HOT_PAGE uint64_t counted; /* value of pw_touched_ever at the last poll */
 
 void pw_reclaim_set_bound(uint64_t bytes)
 {

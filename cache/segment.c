@@ -21,9 +21,9 @@ void (*pw_note)(const char *what, const char *where, long err);
 enum { UNTRIED, TRYING, ATTACHED, WITHOUT };
 
 static char seg_path[PW_SEGMENT_PATH_MAX];
-static struct pw_segment seg;
+static PW_HOT_PAGE struct pw_segment seg;
 static uintptr_t seg_at; /* of the mapping, from mmap to munmap; for pw_segment_lost() */
-static uint32_t seg_state; /* by CAS UNTRIED -> TRYING, then by that thread */
+static PW_HOT_PAGE uint32_t seg_state; /* by CAS UNTRIED -> TRYING, then by that thread */
 
 static int refuse(const char *why, const char *path, long err)
 {

@@ -15,13 +15,14 @@ const char *const pw_stat_name[PW_S_COUNT] = {
 
 static_assert(PW_S_COUNT <= sizeof(((struct pw_shm_head *)0)->past) / 8, "past has room");
 
-static uint64_t own[PW_S_COUNT]; /* any thread of this process, by atomic add */
+/* Any thread of this process, by atomic add. */
+static PW_HOT_PAGE uint64_t own[PW_S_COUNT];
 
 /* What of it is in the segment's past already (exec hands in before it is known to fail). */
 static uint64_t handed[PW_S_COUNT];
 
 /* Index + 1 of our slot; 0: none yet, UINT32_MAX: none to be had. */
-static uint32_t slot_no;
+static PW_HOT_PAGE uint32_t slot_no;
 
 void pw_stat_add(enum pw_stat what, int64_t n)
 {

@@ -15,8 +15,8 @@
 #define MADV_POPULATE_READ 22
 #endif
 
-uint64_t pw_touched_ever;
-uint32_t pw_crowded;
+PW_HOT_PAGE uint64_t pw_touched_ever;
+PW_HOT_PAGE uint32_t pw_crowded;
 
 #define RUN ((uint64_t)1 << 20) /* what is looked at and asked for in one call */
 

@@ -14,11 +14,11 @@
 #include "cache/room.h"
 #include "cache/stats.h"
 
-void (*pw_window_dead)(struct pw_window *w);
+PW_HOT_PAGE void (*pw_window_dead)(struct pw_window *w);
 
-static struct pw_window *registry; /* push only */
-static uint32_t forbidden;	   /* 0 or 1; never goes back */
-static uint32_t limit_checked;
+static PW_HOT_PAGE struct pw_window *registry; /* push only */
+static PW_HOT_PAGE uint32_t forbidden;	       /* 0 or 1; never goes back */
+static PW_HOT_PAGE uint32_t limit_checked;
 
 struct pw_window *pw_windows(void)
 {

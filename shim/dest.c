@@ -4,7 +4,7 @@
 uint64_t pw_dest_table[PW_DEST_PAGES];
 uint64_t pw_src_table[PW_SRC_PAGES];
 uint64_t pw_dest_gen = 1; /* not 0: an empty entry is page 0 at generation 0 */
-uint32_t pw_dest_closed;
+PW_HOT_PAGE uint32_t pw_dest_closed;
 
 void pw_dest_move(void)
 {

@@ -161,7 +161,7 @@ static void note_high(struct pw_handle *h, uint64_t end)
 
 /* How many reads an opening brings in this process, as a moving average over those that brought
  * enough to be looked at; 0: not known yet. A hint: any thread, plain loads and stores. */
-static uint32_t usual_reads;
+static PW_HOT_PAGE uint32_t usual_reads;
 
 void pw_earn_ended(uint64_t reads)
 {

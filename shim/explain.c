@@ -15,7 +15,7 @@
 #include "shim/thread.h"
 #include "shim/trust.h"
 
-struct pw_shm_explain *pw_explain_table;
+PW_HOT_PAGE struct pw_shm_explain *pw_explain_table;
 
 static void count(uint64_t *counter, uint64_t n)
 {

@@ -3,10 +3,10 @@
 
 #include <sys/mman.h>
 
-uint64_t pw_fd_first[PW_FD_CHUNK];
-uint64_t *pw_fd_chunk[PW_FD_CHUNKS] = {pw_fd_first};
+PW_HOT_PAGE uint64_t pw_fd_first[PW_FD_FIRST];
+uint64_t *pw_fd_chunk[PW_FD_CHUNKS];
 
-static uint32_t any; /* 0, then 1 */
+static PW_HOT_PAGE uint32_t any; /* 0, then 1 */
 
 bool pw_fd_any(void)
 {
@@ -84,14 +84,14 @@ void pw_fd_each(unsigned from, unsigned to, void (*visit)(int fd, uint64_t entry
 	if (to > last)
 		to = last;
 	for (unsigned n = from; n <= to; n++) {
-		uint64_t *chunk = pw_load_acquire(&pw_fd_chunk[n / PW_FD_CHUNK]);
+		uint64_t *slot = pw_fd_slot((int)n);
 		uint64_t e;
 
-		if (!chunk) {
+		if (!slot) {
 			n |= PW_FD_CHUNK - 1;
 			continue;
 		}
-		e = pw_load_acquire(&chunk[n % PW_FD_CHUNK]);
+		e = pw_load_acquire(slot);
 		if (pw_fd_handle(e))
 			visit((int)n, e);
 	}

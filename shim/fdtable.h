@@ -8,11 +8,14 @@
 
 #include "shim/handle.h"
 
+/* Numbers that most programs have, in the page that every call looks at; the others' entries
+ * are in chunks. */
+#define PW_FD_FIRST 64u
 #define PW_FD_CHUNK 1024u
 #define PW_FD_CHUNKS 1024u /* numbers from 2^20 on are the kernel's alone */
 
-/* Written by fdtable.c, by CAS. */
-extern uint64_t pw_fd_first[PW_FD_CHUNK] __attribute__((visibility("hidden")));
+/* Written by fdtable.c, by CAS. The first chunk's entries below PW_FD_FIRST are not used. */
+extern uint64_t pw_fd_first[PW_FD_FIRST] __attribute__((visibility("hidden")));
 extern uint64_t *pw_fd_chunk[PW_FD_CHUNKS] __attribute__((visibility("hidden")));
 
 static inline uint64_t *pw_fd_slot(int fd)
@@ -20,7 +23,7 @@ static inline uint64_t *pw_fd_slot(int fd)
 	unsigned n = (unsigned)fd;
 	uint64_t *chunk;
 
-	if (pw_likely(n < PW_FD_CHUNK))
+	if (pw_likely(n < PW_FD_FIRST))
 		return &pw_fd_first[n];
 	if (n >= PW_FD_CHUNK * PW_FD_CHUNKS)
 		return NULL;

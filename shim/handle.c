@@ -14,9 +14,9 @@
 #define REFILL 32
 #define FIRST 16u
 
-static struct pw_handle first[FIRST]; /* most programs never need more */
-static uint32_t first_used;	      /* how many of them were handed out; only grows */
-static uint64_t free_head;
+static struct pw_handle first[FIRST];	/* most programs never need more */
+static PW_HOT_PAGE uint32_t first_used; /* how many of them were handed out; only grows */
+static PW_HOT_PAGE uint64_t free_head;
 
 static void push(struct pw_handle *h)
 {

@@ -31,6 +31,7 @@
 #include "shim/signals.h"
 #include "shim/store.h"
 #include "shim/thread.h"
+#include "shim/thunk.h"
 
 static bool gate_held(void)
 {
@@ -394,89 +395,26 @@ static void hook_syscall(const long *a)
 	}
 }
 
-static void hook_none(const long *a)
+void pw_hook(unsigned no, const long *a)
 {
-	(void)a;
-}
-
-/* Ours, by hidden names. */
+	switch (no) {
 #define PW_SERVED(name)
 #define PW_WATCHED(name)
 #define PW_ALIAS(name, of)
 #define PW_OWN(name)
-#define PW_THUNK(name, hook)
-#define PW_VERSIONED(name, node)
-#define PW_UNDER(name, of) \
-	extern const char pw_our_##of[] __attribute__((visibility("hidden")));
+#define PW_THUNK(name, hook) \
+	case PW_T_##name:    \
+		hook(a);     \
+		break;
+#define PW_VERSIONED(name, node)    \
+	case PW_T_##name##__##node: \
+		hook_share_all(a);  \
+		break;
+#define PW_UNDER(name, of)
 #include "shim/symbols.def"
-#undef PW_SERVED
-#undef PW_WATCHED
-#undef PW_ALIAS
-#undef PW_OWN
-#undef PW_THUNK
-#undef PW_VERSIONED
-#undef PW_UNDER
-
-struct thunk {
-	const char *name;
-	const char *version;
-	void (*hook)(const long *a);
-	void *to;
-	const char *of; /* PW_UNDER: the name it is another one of, and our function */
-	const char *ours;
-};
-
-#define NODE_GLIBC_2_15 "GLIBC_2.15"
-#define NODE_GLIBC_2_2_5 "GLIBC_2.2.5"
-
-/* In the order of thunk_x86_64.S. */
-static struct thunk thunks[] = {
-#define PW_SERVED(name)
-#define PW_WATCHED(name)
-#define PW_ALIAS(name, of)
-#define PW_OWN(name)
-#define PW_THUNK(name, hook) {#name, NULL, hook, NULL, NULL, NULL},
-#define PW_VERSIONED(name, node) {#name, NODE_##node, hook_share_all, NULL, NULL, NULL},
-#define PW_UNDER(name, of) {#name, NULL, hook_none, NULL, #of, pw_our_##of},
-#include "shim/symbols.def"
-};
-
-/* A name this libc lacks cannot have been called through it. */
-static long nowhere(void)
-{
-	errno = ENOSYS;
-	return -1;
-}
-
-static void resolve(struct thunk *t)
-{
-	void *to;
-
-	if (pw_load_relaxed(&t->to))
-		return;
-	/* An interposer between us and libc may make `of` of this name (tcmalloc's sbrk calls
-	 * __sbrk): were that our `of`, which goes on to the interposer's, nobody would ever
-	 * come to libc. */
-	if (t->of && pw_real_is_libcs(t->of))
-		to = (void *)(uintptr_t)t->ours;
-	else
-		to = pw_real_lookup(t->name, t->version);
-	pw_store_relaxed(&t->to, to ? to : (void *)nowhere);
-}
-
-/*
- * What a handler may call: dlsym takes a lock, which somebody else may hold there.
- */
-void pw_hooks_start(void)
-{
-	static const char *const early[] = {"_exit",	  "execve",	  "execv",
-					    "execle",	  "execl",	  "longjmp",
-					    "siglongjmp", "__longjmp_chk"};
-
-	for (size_t i = 0; i < sizeof(thunks) / sizeof(thunks[0]); i++)
-		for (size_t k = 0; k < sizeof(early) / sizeof(early[0]); k++)
-			if (!strcmp(thunks[i].name, early[k]))
-				resolve(&thunks[i]);
+	default: /* PW_UNDER */
+		break;
+	}
 }
 
 void pw_hooks_forking(void)
@@ -486,23 +424,8 @@ void pw_hooks_forking(void)
 	if (pw_single_threaded() || pw_load_relaxed(&done) || pw_me.vforked)
 		return;
 	pw_real_rest();
-	for (size_t i = 0; i < sizeof(thunks) / sizeof(thunks[0]); i++)
-		resolve(&thunks[i]);
+	pw_thunk_rest();
 	pw_store_relaxed(&done, 1);
-}
-
-void *pw_thunk_enter(unsigned no, const long *args)
-{
-	struct thunk *t = &thunks[no];
-	int saved = errno;
-
-	if (pw_unlikely(pw_me.unsettled))
-		pw_thread_settle();
-	pw_explain_calling(t->name);
-	t->hook(args);
-	resolve(t);
-	errno = saved;
-	return pw_load_relaxed(&t->to);
 }
 
 int pw_vfork_prepare(void)

@@ -2,11 +2,8 @@
 #ifndef PW_SHIM_HOOKS_H
 #define PW_SHIM_HOOKS_H
 
-/* For thunk_x86_64.S: runs hook `no` on the six argument words; returns where to jump. */
-void *pw_thunk_enter(unsigned no, const long *args);
-
-/* At start-up. */
-void pw_hooks_start(void);
+/* Runs what symbols.def names for thunk `no` (thunk.h) on the six argument words. */
+void pw_hook(unsigned no, const long *args);
 
 /*
  * Before a fork of any kind. In the child of a process with several threads a lock that one

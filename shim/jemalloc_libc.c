@@ -113,6 +113,14 @@ int pw_je_pthread_create(void *thread, const void *attr, void *(*fn)(void *), vo
 	return EAGAIN;
 }
 
+/* For its threads. libc chooses this one when it is loaded, a page of libc for nothing. */
+int pw_je_gettimeofday(void *tv, void *tz)
+{
+	(void)tv;
+	(void)tz;
+	return (int)with_errno(-ENOSYS);
+}
+
 int pw_je_pthread_sigmask(int how, const void *set, void *old)
 {
 	(void)how;

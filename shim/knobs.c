@@ -11,7 +11,7 @@
 #include "cache/pagewell.h"
 #include "shim/report.h"
 
-struct pw_knobs pw_knobs;
+PW_HOT_PAGE struct pw_knobs pw_knobs;
 
 /* Kept: the program may change its environment. */
 static char kept[5][1024];

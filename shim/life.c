@@ -24,8 +24,9 @@
 #include "shim/stdio_hook.h"
 #include "shim/store.h"
 #include "shim/thread.h"
+#include "shim/thunk.h"
 
-static struct pw_life not_yet;
+static PW_HOT_PAGE struct pw_life not_yet;
 struct pw_life *pw_life = &not_yet;
 
 static void share_one(int fd, uint64_t entry)
@@ -179,7 +180,7 @@ static void attach(void)
 	}
 	if (pthread_atfork(fork_prepare, fork_parent, fork_child) || !map_life())
 		return;
-	pw_hooks_start();
+	pw_thunk_start();
 	pw_thread_start();
 	pw_handle_start();
 	pw_stdio_hook();
@@ -197,7 +198,8 @@ __attribute__((constructor)) static void start(void)
 
 void pw_life_end(void)
 {
-	static uint32_t ended; /* the pid it was done for: a fork child has its own end */
+	static PW_HOT_PAGE uint32_t
+		ended; /* the pid it was done for: a fork child has its own end */
 	uint32_t pid = (uint32_t)getpid();
 
 	if (!pw_alive() || pw_me.vforked || pw_xchg_acq_rel(&ended, pid) == pid)

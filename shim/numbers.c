@@ -39,8 +39,8 @@ static void change_end(struct change *c)
 		pw_sys->restore_signals(&c->saved);
 }
 
-static struct pw_handle *counted; /* with one thread only */
-static uint32_t count;
+static PW_HOT_PAGE struct pw_handle *counted; /* with one thread only */
+static PW_HOT_PAGE uint32_t count;
 
 static void count_one(int fd, uint64_t entry)
 {

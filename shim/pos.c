@@ -8,10 +8,10 @@
 #include "shim/fdtable.h"
 #include "shim/thread.h"
 
-static uint32_t gate; /* atomic add and subtract */
+static PW_HOT_PAGE uint32_t gate; /* atomic add and subtract */
 static uint32_t
 	closers; /* the same: threads between clearing an entry and the real close */
-static uint32_t epoch;
+static PW_HOT_PAGE uint32_t epoch;
 
 uint32_t pw_gate_epoch(void)
 {

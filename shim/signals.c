@@ -23,7 +23,7 @@
 #define BUS_BIT (1ULL << (SIGBUS - 1))
 #define ASK_EVERY 64u
 
-static uint32_t ever_blocked; /* 0, then 1 */
+static PW_HOT_PAGE uint32_t ever_blocked; /* 0, then 1 */
 
 static void set_blocked(bool blocked)
 {

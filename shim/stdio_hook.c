@@ -17,11 +17,11 @@ typedef ssize_t (*write_fn)(FILE *f, const void *buf, ssize_t n);
 typedef off64_t (*seek_fn)(FILE *f, off64_t off, int whence);
 typedef int (*close_fn)(FILE *f);
 
-static read_fn libc_read;
-static write_fn libc_write;
-static seek_fn libc_seek;
-static close_fn libc_close;
-static bool hooked;
+static PW_HOT_PAGE read_fn libc_read;
+static PW_HOT_PAGE write_fn libc_write;
+static PW_HOT_PAGE seek_fn libc_seek;
+static PW_HOT_PAGE close_fn libc_close;
+static PW_HOT_PAGE bool hooked;
 
 static bool tracked(const FILE *f)
 {

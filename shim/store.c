@@ -27,7 +27,7 @@ static int64_t by_vdso(void)
 }
 
 int64_t (*pw_store_clock)(void) = by_call;
-uint64_t pw_store_epoch;
+PW_HOT_PAGE uint64_t pw_store_epoch;
 
 /*
  * The vdso's own, not libc's clock_gettime: a library that lies about the time to the program

@@ -8,8 +8,8 @@
 
 __thread struct pw_thread pw_me;
 
-static pthread_key_t key;
-static bool have_key;
+static PW_HOT_PAGE pthread_key_t key;
+static PW_HOT_PAGE bool have_key;
 
 /* The thread ends: its record may be another's. Destructors of other keys that run after
  * this one and read get a record again, and glibc comes round again for it. */

@@ -82,6 +82,12 @@ static void above(int n)
 	say_file("b");
 }
 
+/* Where the table goes from its first part to chunks: 62, 64 and 65 are used. */
+static void above_62(void)
+{
+	above(62);
+}
+
 static void above_1024(void)
 {
 	above(1024);
@@ -266,9 +272,13 @@ static void many_forked(void)
 }
 
 static const struct self_case cases[] = {
-	{"above-1024", above_1024, SELF_BOTH},	 {"above-65536", above_65536, SELF_BOTH},
-	{"highest", highest, SELF_BOTH},	 {"opened-high", opened_high, SELF_BOTH},
-	{"impossible", impossible, SELF_BOTH},	 {"many", many, SELF_BOTH},
+	{"above-62", above_62, SELF_BOTH},
+	{"above-1024", above_1024, SELF_BOTH},
+	{"above-65536", above_65536, SELF_BOTH},
+	{"highest", highest, SELF_BOTH},
+	{"opened-high", opened_high, SELF_BOTH},
+	{"impossible", impossible, SELF_BOTH},
+	{"many", many, SELF_BOTH},
 	{"many-forked", many_forked, SELF_BOTH},
 };
 
