@@ -39,6 +39,10 @@
 #define pw_fence_seq() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define pw_compiler_barrier() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
+/* glibc's __libc_single_threaded, by a pointer of our own: the GOT, where the compiler would
+ * look for one, is a page more in every call (base.h, PW_HOT_PAGE). */
+extern char *const pw_single_threaded_at __attribute__((visibility("hidden")));
+
 /*
  * glibc clears this byte before the first pthread_create starts a thread, and for a
  * process that was once threaded may set it again when all others have been joined; both
@@ -46,7 +50,7 @@
  */
 static inline bool pw_single_threaded(void)
 {
-	return __libc_single_threaded != 0;
+	return *pw_single_threaded_at != 0;
 }
 
 /* cmpxchg without the lock prefix; true if *p was seen and now is v. */

@@ -15,6 +15,7 @@
 #include "shim/explain.h"
 #include "shim/export.h"
 #include "shim/io.h"
+#include "shim/numbers.h"
 #include "shim/pos.h"
 #include "shim/real.h"
 
@@ -29,17 +30,23 @@ static PW_NOINLINE ssize_t read_plain(int fd, void *buf, size_t n, uint64_t *slo
 				      uint64_t entry)
 {
 	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
-	struct pw_reader *r = pw_me.serving;
+	struct pw_reader *r = pw_serving();
 	bool alone = pw_single_threaded();
+	bool hopeless =
+		false; /* looked at, and not to be served in any way: it passes by */
 	ssize_t got;
 
 	if (pw_unlikely(!pw_servable(r) || !pw_plain_begin(&x, r, alone)))
 		return pw_read_slow(fd, buf, n);
 	got = PW_REAL(read)(fd, buf, n);
 	alone = pw_plain_out(x.h, r, alone);
-	if (pw_unlikely(pw_earn_kernels(x.h, got > 0 ? (uint64_t)got : 0)))
+	if (pw_unlikely(pw_earn_kernels(x.h, got > 0 ? (uint64_t)got : 0))) {
 		pw_earn_batch(x.h, fd);
+		hopeless = pw_load_relaxed(&x.h->flags) & PW_H_NEVER;
+	}
 	pw_entry_leave(x.h, r, alone);
+	if (pw_unlikely(hopeless))
+		pw_let_go(fd, entry);
 	return got;
 }
 
@@ -52,7 +59,7 @@ static PW_NOINLINE ssize_t read_missed(int fd, void *buf, size_t n, uint64_t *sl
 				       uint64_t entry)
 {
 	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
-	struct pw_reader *r = pw_me.serving;
+	struct pw_reader *r = pw_serving();
 	int saved = errno;
 	ssize_t got = -1;
 	uint64_t p;
@@ -75,7 +82,7 @@ static PW_NOINLINE ssize_t read_missed(int fd, void *buf, size_t n, uint64_t *sl
 
 PW_HIT_STEP ssize_t read_as(struct pw_number x, int fd, void *buf, size_t n, bool alone)
 {
-	struct pw_reader *r = pw_me.serving;
+	struct pw_reader *r = pw_serving();
 	struct pw_handle *h = x.h;
 	bool hit = false;
 	uint64_t p;
@@ -138,19 +145,24 @@ PW_EXPORT PW_HOT ssize_t read(int fd, void *buf, size_t n)
 /* No window: as read_plain(), but that there is no position to count in. */
 static ssize_t pread_plain(struct pw_number x, int fd, void *buf, size_t n, off_t off)
 {
-	struct pw_reader *r = pw_me.serving;
+	struct pw_reader *r = pw_serving();
 	bool alone = pw_single_threaded();
 	uint64_t gen = pw_dest_begin();
+	bool hopeless = false;
 	ssize_t got;
 
 	pw_hazard_fill(&r->slot[0], x.h, alone);
 	got = PW_REAL(pread)(fd, buf, n, off);
 	if (pw_likely(got > 0 && pw_unchanged(&x))) {
 		pw_dest_learn(buf, (size_t)got, gen);
-		if (pw_earn_pread(x.h, (uint64_t)off, (uint64_t)got))
+		if (pw_earn_pread(x.h, (uint64_t)off, (uint64_t)got)) {
 			pw_earn_pread_batch(x.h, fd);
+			hopeless = pw_load_relaxed(&x.h->flags) & PW_H_NEVER;
+		}
 	}
 	pw_entry_leave(x.h, r, alone && pw_single_threaded());
+	if (pw_unlikely(hopeless))
+		pw_let_go(fd, x.entry);
 	return got;
 }
 
@@ -160,7 +172,7 @@ static PW_NOINLINE ssize_t pread_missed(int fd, void *buf, size_t n, off_t off,
 {
 	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
 
-	if (!pw_servable(pw_me.serving) || off < 0)
+	if (!pw_servable(pw_serving()) || off < 0)
 		return pw_pread_slow(fd, buf, n, off);
 	if (!pw_window_is_open(&x.h->win))
 		return pread_plain(x, fd, buf, n, off);
@@ -173,7 +185,7 @@ static PW_NOINLINE ssize_t pread_missed(int fd, void *buf, size_t n, off_t off,
 PW_HIT_STEP ssize_t pread_as(struct pw_number x, int fd, void *buf, size_t n, off_t off,
 			     bool alone)
 {
-	struct pw_reader *r = pw_me.serving;
+	struct pw_reader *r = pw_serving();
 	struct pw_handle *h = x.h;
 	bool hit;
 
@@ -238,7 +250,7 @@ PW_HIT_STEP uint64_t seek_to(uint64_t p, off_t off, int whence)
 PW_HIT_STEP off_t lseek_alone(struct pw_number x, uint64_t p, int fd, off_t off,
 			      int whence)
 {
-	struct pw_reader *r = pw_me.serving;
+	struct pw_reader *r = pw_serving();
 	uint64_t to = seek_to(p, off, whence);
 
 	if (pw_unlikely(to > pw_load_relaxed(&x.h->size) || !r || !pw_alive_untold() ||
@@ -252,7 +264,7 @@ static PW_NOINLINE off_t lseek_threads(int fd, off_t off, int whence, uint64_t *
 				       uint64_t entry)
 {
 	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
-	struct pw_reader *r = pw_me.serving;
+	struct pw_reader *r = pw_serving();
 	struct pw_handle *h = x.h;
 	bool done = false;
 	uint64_t to;
@@ -292,7 +304,7 @@ static PW_NOINLINE off_t lseek_end(int fd, off_t off, uint64_t *slot, uint64_t e
 	uint64_t p = pw_load_acquire(&x.h->pos);
 	off_t to;
 
-	if (pw_unlikely(!pw_me.serving || !pw_alive_untold() || !pw_pos_ours(p) ||
+	if (pw_unlikely(!pw_serving() || !pw_alive_untold() || !pw_pos_ours(p) ||
 			!pw_unchanged(&x) || (pw_load_relaxed(&x.h->flags) & PW_H_FIXED)))
 		return pw_lseek_slow(fd, off, SEEK_END);
 	/* As libc's own, without the way there: no cancellation point, nothing to observe. */
@@ -314,7 +326,7 @@ static PW_NOINLINE off_t lseek_plain(int fd, off_t off, int whence, uint64_t *sl
 				     uint64_t entry)
 {
 	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
-	struct pw_reader *r = pw_me.serving;
+	struct pw_reader *r = pw_serving();
 	struct pw_handle *h = x.h;
 	bool alone;
 	off_t to;

@@ -39,7 +39,7 @@ PW_HIT_STEP bool plainly_real(const struct pw_handle *h, enum pw_hit hit, uint64
 PW_HIT_STEP ssize_t put_at(struct pw_number x, int fd, const void *buf, size_t n,
 			   off_t off, bool moves, bool alone)
 {
-	struct pw_reader *r = pw_me.serving;
+	struct pw_reader *r = pw_serving();
 	enum pw_hit hit = PW_MISS_END;
 	struct pw_handle *h = x.h;
 	ssize_t put = NOT_DONE;
@@ -116,7 +116,7 @@ static PW_NOINLINE ssize_t write_plain(int fd, const void *buf, size_t n, uint64
 				       uint64_t entry)
 {
 	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
-	struct pw_reader *r = pw_me.serving;
+	struct pw_reader *r = pw_serving();
 	bool alone = pw_single_threaded();
 	bool useless;
 	ssize_t put;

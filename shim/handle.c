@@ -14,7 +14,9 @@
 #define REFILL 32
 #define FIRST 16u
 
-static struct pw_handle first[FIRST];	/* most programs never need more */
+/* Most programs never need more, and many have no second one at a time. */
+static PW_HOT_PAGE struct pw_handle first;
+static struct pw_handle others[FIRST - 1];
 static PW_HOT_PAGE uint32_t first_used; /* how many of them were handed out; only grows */
 static PW_HOT_PAGE uint64_t free_head;
 
@@ -57,7 +59,7 @@ struct pw_handle *pw_handle_new(uint32_t flags)
 	if (!h && pw_load_relaxed(&first_used) < FIRST) {
 		uint32_t i = pw_add_relaxed(&first_used, 1);
 
-		h = i < FIRST ? &first[i] : NULL;
+		h = i == 0 ? &first : i < FIRST ? &others[i - 1] : NULL;
 	}
 	if (!h) {
 		struct pw_handle *more = pw_alloc(REFILL * sizeof(*h));

@@ -7,6 +7,7 @@
 #include "shim/signals.h"
 
 __thread struct pw_thread pw_me;
+PW_HOT_PAGE intptr_t pw_me_at;
 
 static PW_HOT_PAGE pthread_key_t key;
 static PW_HOT_PAGE bool have_key;
@@ -29,6 +30,7 @@ static void ended(void *reader)
 
 void pw_thread_start(void)
 {
+	pw_me_at = (const char *)&pw_me - (const char *)__builtin_thread_pointer();
 	have_key = !pthread_key_create(&key, ended);
 }
 

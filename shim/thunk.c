@@ -65,8 +65,34 @@ static const struct thunk thunks[PW_T_COUNT] = {
 #undef PW_UNDER
 };
 
-static PW_HOT_PAGE void
-	*to[PW_T_COUNT]; /* by resolve(), any thread, always with the same value */
+/* What a handler may call: dlsym takes a lock that the code it interrupted may hold. */
+#define EARLY(X) \
+	X(_exit) \
+	X(execve) X(execv) X(execle) X(execl) X(longjmp) X(siglongjmp) X(__longjmp_chk)
+
+enum early {
+#define NUMBER(name) EARLY_##name,
+	EARLY(NUMBER)
+#undef NUMBER
+		EARLY_COUNT
+};
+
+/* Both by resolve(), any thread, always with the same value. */
+static PW_HOT_PAGE void *early_to[EARLY_COUNT];
+static void *later_to[PW_T_COUNT];
+
+static void **to(unsigned no)
+{
+	switch (no) {
+#define PLACE(name)       \
+	case PW_T_##name: \
+		return &early_to[EARLY_##name];
+		EARLY(PLACE)
+#undef PLACE
+	default:
+		return &later_to[no];
+	}
+}
 
 static const char *string(uint16_t at)
 {
@@ -105,7 +131,7 @@ static void resolve(unsigned no)
 	const struct thunk *t = &thunks[no];
 	void *at;
 
-	if (pw_load_relaxed(&to[no]))
+	if (pw_load_relaxed(to(no)))
 		return;
 	/* An interposer between us and libc may make `of` of this name (tcmalloc's sbrk calls
 	 * __sbrk): were that our `of`, which goes on to the interposer's, nobody would ever
@@ -115,18 +141,14 @@ static void resolve(unsigned no)
 	else
 		at = pw_real_lookup(string(t->name),
 				    t->version ? string(t->version) : NULL);
-	pw_store_relaxed(&to[no], at ? at : (void *)nowhere);
+	pw_store_relaxed(to(no), at ? at : (void *)nowhere);
 }
 
 void pw_thunk_start(void)
 {
-	static const uint16_t early[] = {
-		PW_T__exit, PW_T_execve,  PW_T_execv,	   PW_T_execle,
-		PW_T_execl, PW_T_longjmp, PW_T_siglongjmp, PW_T___longjmp_chk,
-	};
-
-	for (size_t i = 0; i < sizeof(early) / sizeof(early[0]); i++)
-		resolve(early[i]);
+#define RESOLVE(name) resolve(PW_T_##name);
+	EARLY(RESOLVE)
+#undef RESOLVE
 }
 
 void pw_thunk_rest(void)
@@ -145,5 +167,5 @@ void *pw_thunk_enter(unsigned no, const long *args)
 	pw_hook(no, args);
 	resolve(no);
 	errno = saved;
-	return pw_load_relaxed(&to[no]);
+	return pw_load_relaxed(to(no));
 }

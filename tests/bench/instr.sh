@@ -28,7 +28,7 @@ for arg; do
 	*) cases="$cases $arg" ;;
 	esac
 done
-[ -n "$cases" ] || cases='lseek-set read-64 pread-64-hot pread-512-hot'
+[ -n "$cases" ] || cases='lseek-set read-64 pread-64-hot pread-512-hot read-64-zero'
 if [ -n "$lib" ] && [ ! -e "$lib" ]; then
 	echo "instr.sh: $lib is not there" >&2
 	exit 1

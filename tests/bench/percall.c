@@ -53,7 +53,8 @@ enum pw_input {
 	PW_IN_SMALL10,
 	PW_IN_OUT,
 	PW_IN_OWN,
-	PW_IN_NULL
+	PW_IN_NULL,
+	PW_IN_ZERO
 };
 
 struct pw_case {
@@ -97,6 +98,8 @@ static const struct pw_case pw_cases[] = {
 	 pw_unit_seek_read, PW_IN_DATA, 64, PW_HOT, 0},
 	{"nowitness-64", "lseek and read of 64 bytes in a file that is all zeros",
 	 pw_unit_seek_read, PW_IN_NOWITNESS, PW_RECORD, PW_HOT, 0},
+	{"read-64-zero", "read of 64 bytes from /dev/zero, which is passed on",
+	 pw_unit_read, PW_IN_ZERO, 64, SIZE_MAX, 0},
 	{"write-512-null", "write of 512 bytes to /dev/null", pw_unit_write, PW_IN_NULL,
 	 512, SIZE_MAX, 0},
 	{"write-512-file", "write of 512 bytes over a file of 1 MiB", pw_unit_write,
@@ -209,6 +212,8 @@ static void pw_input_path(enum pw_input input, size_t n, char path[PATH_MAX])
 {
 	if (input == PW_IN_NULL)
 		snprintf(path, PATH_MAX, "/dev/null");
+	else if (input == PW_IN_ZERO)
+		snprintf(path, PATH_MAX, "/dev/zero");
 	else if (input == PW_IN_ZEROS || input == PW_IN_OWN)
 		snprintf(path, PATH_MAX, "%s%s%zu", pw_data_path, pw_beside[input].suffix,
 			 n);
@@ -288,7 +293,7 @@ static void pw_job_open(struct pw_job *job, const struct pw_case *c, char *path)
 					     : O_RDONLY;
 
 	*job = (struct pw_job){.size = c->size, .span = c->span, .rng = 7, .path = path};
-	if (c->input != PW_IN_NULL)
+	if (c->input != PW_IN_NULL && c->input != PW_IN_ZERO)
 		pw_make_input(c->input, c->size, path);
 	job->fd = open(path, flags | O_CLOEXEC);
 	if (job->fd < 0)
