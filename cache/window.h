@@ -20,6 +20,8 @@
 #ifndef PW_CACHE_WINDOW_H
 #define PW_CACHE_WINDOW_H
 
+#include <assert.h>
+
 #include "cache/copy.h"
 #include "cache/hazard.h"
 #include "cache/sys.h"
@@ -37,14 +39,18 @@ struct pw_window {
 	unsigned char *base;
 	uint8_t *
 		map; /* bytes: plain atomic loads and stores, any thread; races lose hints */
-	uint64_t known;	   /* bytes that may be served; 0: none (W3) */
+	uint64_t known; /* bytes that may be served; 0: none (W3) */
+	uint32_t state; /* bits below; by atomic operations, window.c only */
+	uint32_t hold;	/* reads to leave to the kernel before trying again; slow path */
+	/* Where map points to in a window of up to so many cache pages: then a hit needs no other
+	 * cache line of the window. */
+	uint8_t small_map[PW_INLINE_CPS];
 	uint64_t storable; /* bytes that may be stored into; 0: none (W6) */
+
 	/* A bit for each page, set by atomic or: was really written to through this
 	 * description; and is open to stores. */
 	uint16_t *written;
 	uint16_t *open;
-	uint32_t state; /* bits below; by atomic operations, window.c only */
-	uint32_t hold;	/* reads to leave to the kernel before trying again; slow path */
 
 	/* Slow path only; racy words, hints all of them. */
 	uint64_t id;
@@ -66,8 +72,8 @@ struct pw_window {
 	uint32_t touch_ns;
 	uint32_t touch_avg;
 	uint32_t samples;
-	uint32_t no_wait; /* a deadline was met: no more sleeping in this window */
-	uint64_t maplen;
+	uint32_t no_wait;	/* a deadline was met: no more sleeping in this window */
+	uint64_t maplen;	/* of the mapping; whole cache pages, or a page more */
 	uint64_t pages;		/* cache pages touched; atomic add */
 	uint64_t clock_hand;	/* the reclaimer's; racy */
 	uint32_t dice;		/* for parts of a step of credit; racy */
@@ -83,9 +89,11 @@ struct pw_window {
 	uint32_t open_ns;
 	uint32_t store_vain; /* real writes since a page was opened, where none paid */
 	uint64_t store_credit;
-	uint8_t small_map[PW_INLINE_CPS];
 	uint16_t small_written[2 * PW_INLINE_CPS];
-};
+} __attribute__((aligned(PW_CACHELINE)));
+
+static_assert(offsetof(struct pw_window, storable) < PW_CACHELINE,
+	      "a hit looks at one line");
 
 /* What a window is made from. */
 enum pw_window_kind {

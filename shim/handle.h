@@ -22,6 +22,7 @@
 struct pw_handle {
 	struct pw_window win; /* first: a slot that names the window names the handle */
 
+	/* A new cache line: what lseek looks at. */
 	uint64_t pos;	/* pos.h alone writes it */
 	uint32_t flags; /* above */
 	uint32_t refs;	/* numbers in the fd table; atomic */

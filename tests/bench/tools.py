@@ -122,9 +122,14 @@ class Bench:
         return f"{self.segment}-{self.now}"
 
     def said(self, name, *argv, side=None):
-        """The figure that a program of ours prints."""
+        """The figure that a program of ours prints, last of all."""
+        return self.figures(1, name, *argv, side=side)[0]
+
+    def figures(self, n, name, *argv, side=None):
+        """The last n of them."""
         _, _, out = self.spawn([[self.tool(name), *map(str, argv)]], side or Side())
+        words = out.split()
         try:
-            return float(out.split()[-1])
-        except (IndexError, ValueError):
+            return [float(word) for word in (words[-n:] if len(words) >= n else [""])]
+        except ValueError:
             raise Failed(f"{name} printed {out[:100]!r}") from None
