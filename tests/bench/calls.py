@@ -11,11 +11,13 @@ COSTS = ("lseek-end", "nowitness-64", "write-512-null", "write-512-file",
          "pwrite-512-file", "open-read-close", "open-10reads-close")
 # What issues and README name; the sizes below have the rest.
 NAMED = ("pread-1-hot", "pread-64-hot", "pread-512-hot", "pread-4096-hot",
-         "pread-512-rand", "pread-4096-rand", "pread-16k-seq", "pread-64k-seq",
-         "pread-1m-seq", "read-64-zeros")
+         "pread-512-rand", "pread-4096-rand", "pread-64-chain", "pread-512-chain",
+         "pread-16k-seq", "pread-64k-seq", "pread-1m-seq", "read-64-zeros")
 NOT_SERVED = ("readv-512-seq", "preadv-512-hot", "preadv2-512-hot")
 PATTERNS = {"seq": "one after the other", "hot": "at random in 1 MiB",
-            "rand": "at random in 64 MiB", "skip": "at random in 1 MiB, each after a seek",
+            "rand": "at random in 64 MiB",
+            "chain": "in 64 MiB, each place from the bytes read before",
+            "skip": "at random in 1 MiB, each after a seek",
             "zeros": "at random, each ending in 16 zero bytes"}
 SIZES = ("1", "16", "64", "256", "512", "1k", "4k", "16k", "64k", "256k", "1m")
 SOME_SIZES = ("1", "64", "512", "4k", "16k", "64k", "1m")

@@ -11,7 +11,8 @@ GROUPS = {
               "that reads files can gain more than this.", "over memcpy"),
     "sizes": ("Each call by size", "The same for every call that is served, from 1 byte "
               "to 1 MiB, in several patterns: seq (one after the other), hot (at random in "
-              "1 MiB, which fits the processor's cache), rand (at random in 64 MiB), skip (a "
+              "1 MiB, which fits the processor's cache), rand (at random in 64 MiB), chain "
+              "(the same, each place from the bytes read before, as who follows pointers), skip (a "
               "seek and a read, both counted together), zeros (records that end in zero "
               "bytes, which the library must look at twice). The floor is a plain memcpy of "
               "the same bytes from a mapping: nothing that copies can be faster.",

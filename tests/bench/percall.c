@@ -128,6 +128,7 @@ static const struct {
 	{"pread", "seq", pw_unit_pread_next, pw_unit_pread_pass},
 	{"pread", "hot", pw_unit_pread, NULL},
 	{"pread", "rand", pw_unit_pread, NULL},
+	{"pread", "chain", pw_unit_pread_chain, NULL},
 	{"pread", "zeros", pw_unit_pread, NULL},
 	{"preadv", "hot", pw_unit_preadv, NULL},
 	{"preadv", "rand", pw_unit_preadv, NULL},
@@ -140,6 +141,7 @@ static const struct {
 	{"memcpy", "seq", pw_unit_memcpy_next, pw_unit_memcpy_pass},
 	{"memcpy", "hot", pw_unit_memcpy, NULL},
 	{"memcpy", "rand", pw_unit_memcpy, NULL},
+	{"memcpy", "chain", pw_unit_memcpy_chain, NULL},
 };
 #define PW_CALLS (sizeof(pw_calls) / sizeof(pw_calls[0]))
 
@@ -170,7 +172,8 @@ static int pw_parse(const char *name, struct pw_case *c)
 			continue;
 		*c = (struct pw_case){.name = name, .size = size, .span = PW_HOT};
 		c->unit = wide ? pw_calls[i].pass : pw_calls[i].unit;
-		if (wide || strcmp(end + 1, "rand") == 0) {
+		if (wide || strcmp(end + 1, "rand") == 0 ||
+		    strcmp(end + 1, "chain") == 0) {
 			c->span = PW_BIG;
 			c->warm_calls = (long)(PW_PASSES * (PW_BIG / size));
 			if (c->warm_calls > 200000)
@@ -312,7 +315,7 @@ static void pw_job_open(struct pw_job *job, const struct pw_case *c, char *path)
 	/* Only the floors map the file: a mapping of our own beside the library's would
 	 * pay its page faults for it. */
 	if (c->unit == pw_unit_memcpy || c->unit == pw_unit_memcpy_next ||
-	    c->unit == pw_unit_memcpy_pass) {
+	    c->unit == pw_unit_memcpy_pass || c->unit == pw_unit_memcpy_chain) {
 		job->map = mmap(NULL, c->span, PROT_READ, MAP_SHARED, job->fd, 0);
 		if (job->map == MAP_FAILED)
 			pw_die("mmap");

@@ -53,6 +53,15 @@ static inline size_t pw_place(struct pw_job *job)
 	return (size_t)(((job->rng >> 32) * slots) >> 32) * job->size;
 }
 
+/* As who follows pointers: where to is known only when the last read's bytes are here. At places
+ * known before, the processor waits for the memory of several copies at once, of as many as it
+ * has room for instructions: for more memcpys than preads. */
+static inline size_t pw_place_from(struct pw_job *job)
+{
+	job->rng += *(unsigned char *)job->buf;
+	return pw_place(job);
+}
+
 /* The next place of a sequential pattern; true when it starts over. */
 static inline int pw_step(struct pw_job *job, size_t *at)
 {
@@ -164,6 +173,14 @@ static long pw_unit_pread(struct pw_job *job)
 	return PW_UNIT;
 }
 
+static long pw_unit_pread_chain(struct pw_job *job)
+{
+	for (int i = 0; i < PW_UNIT; i++)
+		pw_expect(pread(job->fd, job->buf, job->size, (off_t)pw_place_from(job)),
+			  job->size, "pread");
+	return PW_UNIT;
+}
+
 static long pw_unit_pread_next(struct pw_job *job)
 {
 	size_t at;
@@ -245,6 +262,13 @@ static long pw_unit_memcpy(struct pw_job *job)
 {
 	for (int i = 0; i < PW_UNIT; i++)
 		pw_copy(job, pw_place(job));
+	return PW_UNIT;
+}
+
+static long pw_unit_memcpy_chain(struct pw_job *job)
+{
+	for (int i = 0; i < PW_UNIT; i++)
+		pw_copy(job, pw_place_from(job));
 	return PW_UNIT;
 }
 
