@@ -15,10 +15,10 @@
  * The program's own disposition. Written under `writing` (CAS, all signals blocked, so no
  * handler of the holder spins on it), with `seq` odd meanwhile; read by retry.
  */
-static struct sigaction app;
-static uint32_t seq;
-static uint32_t writing;
-static uint32_t installed;
+static PW_HOT_PAGE struct sigaction app;
+static PW_HOT_PAGE uint32_t seq;
+static PW_HOT_PAGE uint32_t writing;
+static PW_HOT_PAGE uint32_t installed;
 
 static void app_get(struct sigaction *out)
 {
