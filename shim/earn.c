@@ -104,7 +104,12 @@ void pw_earn_open(struct pw_handle *h, int fd)
 	pw_sys->restore_signals(&saved);
 	if (err && err != -EBUSY && err != -EAGAIN)
 		pw_or_acq_rel(&h->flags, PW_H_NO_WINDOW);
-	if (!err) {
+	/* Refused meanwhile by pw_numbers_abandoned(), which then looked for a window: one of us
+	 * two came second, and sees what the other did. */
+	pw_fence_seq();
+	if (!err && (pw_load_relaxed(&h->flags) & PW_H_NO_WINDOW)) {
+		pw_window_retire(&h->win, false);
+	} else if (!err) {
 		if (pw_load_relaxed(&opened) && kind != PW_WIN_BLIND)
 			pw_costs_window_took(pw_sys->now_ns() - began);
 		pw_store_relaxed(&opened, 1);

@@ -10,33 +10,22 @@
 
 /*
  * An entry and its handle's count of numbers change in two steps. A handler that comes
- * between them and jumps away would leave the count wrong, and a window that is never
- * unmapped. With one thread the jump sets it right (the table is the truth then); with
- * several, signals are blocked meanwhile.
+ * between them and jumps away leaves the count wrong: too high, for a number is counted before
+ * it stands in the table, and until it is gone from it. The window would never be unmapped, so
+ * the jump looks after that: pw_numbers_abandoned(). (Blocking signals meanwhile would be two
+ * system calls for each number opened and closed, in every program with threads.)
  */
-struct change {
-	uint64_t saved;
-	bool blocked;
-};
-
-static struct change change_begin(struct pw_handle *h)
+static void change_begin(struct pw_handle *h)
 {
-	struct change c = {.blocked = !pw_single_threaded()};
-
-	if (c.blocked)
-		pw_sys->block_signals(&c.saved);
 	pw_me.changing_frame = pw_stack_now();
 	pw_me.changing = h;
 	pw_compiler_barrier();
-	return c;
 }
 
-static void change_end(struct change *c)
+static void change_end(void)
 {
 	pw_compiler_barrier();
 	pw_me.changing = NULL;
-	if (c->blocked)
-		pw_sys->restore_signals(&c->saved);
 }
 
 static PW_HOT_PAGE struct pw_handle *counted; /* with one thread only */
@@ -53,8 +42,15 @@ void pw_numbers_abandoned(void)
 	struct pw_handle *h = pw_me.changing;
 
 	pw_me.changing = NULL;
-	if (!pw_single_threaded())
+	/* Others change the table, so nobody can count: the handle is lost, and will have no window
+	 * that could outlive its numbers. If it is somebody else's by now, who will miss one: the
+	 * handler came when all was done. */
+	if (!pw_single_threaded()) {
+		pw_or_acq_rel(&h->flags, PW_H_NO_WINDOW);
+		pw_window_retire(&h->win, false);
 		return;
+	}
+	/* With one thread the table is the truth. */
 	counted = h;
 	count = 0;
 	pw_fd_each(0, UINT32_MAX, count_one);
@@ -93,7 +89,6 @@ uint32_t pw_opening(void)
 int pw_opened(uint32_t opening, int fd, const char *path, int flags)
 {
 	struct pw_handle *h;
-	struct change c;
 
 	if (fd < 0 || !pw_alive() || pw_me.vforked)
 		return fd;
@@ -108,9 +103,9 @@ int pw_opened(uint32_t opening, int fd, const char *path, int flags)
 		pw_forget(fd);
 		return fd;
 	}
-	c = change_begin(h);
+	change_begin(h);
 	pw_fd_set(fd, h);
-	change_end(&c);
+	change_end();
 	/* A fork that came between the kernel's open and our entry gave its child a
 	 * description that nobody has marked as shared. */
 	if (pw_unlikely(pw_gate_is_up() || pw_gate_epoch() != opening))
@@ -126,16 +121,13 @@ void pw_forget(int fd)
 
 void pw_let_go(int fd, uint64_t entry)
 {
-	struct change c = change_begin(pw_fd_handle(entry));
-
+	change_begin(pw_fd_handle(entry));
 	pw_fd_clear(fd, entry);
-	change_end(&c);
+	change_end();
 }
 
 void pw_duplicated(struct pw_held *x, int from, int to)
 {
-	struct change c;
-
 	if (!x->h || (to <= 2 && !pw_stdio_hooked()) || pw_me.closing == to + 1 ||
 	    pw_fd_entry(from) != x->entry) {
 		if (x->h)
@@ -143,12 +135,12 @@ void pw_duplicated(struct pw_held *x, int from, int to)
 		pw_forget(to);
 		return;
 	}
-	c = change_begin(x->h);
+	change_begin(x->h);
 	if (pw_handle_ref(x->h))
 		pw_fd_set(to, x->h);
 	else
 		pw_fd_set(to, NULL); /* the last number was closed meanwhile */
-	change_end(&c);
+	change_end();
 }
 
 /*

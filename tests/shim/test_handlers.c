@@ -2,6 +2,7 @@
  * test_handlers.c - signal handlers that use the very number the interrupted call was using,
  * or leave it by a jump; and what is left afterwards. A timer interrupts wherever it will.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/time.h>
@@ -340,6 +341,58 @@ static void jumped_thousands(void)
 	need_unmapped_file("a");
 }
 
+static void *parked(void *arg)
+{
+	(void)arg;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* Out of dup2 and close where there is another thread, so that nobody can count numbers anew:
+ * no window outlives them. */
+static void jumped_among_threads(void)
+{
+	static unsigned char buf[60000];
+	volatile unsigned lingering = 0;
+	volatile unsigned mapped = 0;
+	pthread_t other;
+	sigset_t set;
+
+	make_file("a", 1, SIZE);
+	on_alarm(jumps);
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	NEED(!pthread_sigmask(SIG_BLOCK, &set, NULL));
+	NEED(!pthread_create(&other, NULL, parked, NULL));
+	NEED(!pthread_sigmask(SIG_UNBLOCK, &set, NULL));
+	fd = open("a", O_RDONLY);
+	warm(fd);
+	close(fd);
+	for (volatile int i = 0; i < 1000 && !lingering; i++) {
+		fd = open("a", O_RDONLY);
+		for (int k = 0; k < 1000; k++)
+			pread(fd, buf, 64, k);
+		for (int k = 0; k < 10; k++)
+			pread(fd, buf, sizeof(buf), 0);
+		if (sigsetjmp(back, 1) == 0) {
+			jumping = 1;
+			timer(50 + i % 50);
+			for (;;) {
+				dup2(fd, 100);
+				close(100);
+			}
+		}
+		timer(0);
+		mapped += is_mapped_file("a");
+		close(100);
+		close(fd);
+		lingering += is_mapped_file("a");
+	}
+	CHECK(!lingering, "closed, and the file is still mapped");
+	CHECK(lingering || mapped > 300, "state not reached: %u windows of 1000", mapped);
+}
+
 /*
  * Out of open and close, once in each child. If the number is closed then, a pipe takes its
  * place, and reads from it are the pipe's.
@@ -449,6 +502,7 @@ static const struct self_case cases[] = {
 	{"exchanges", exchanged, SELF_OURS},
 	{"jump-then-close", jumped_then_closed, SELF_OURS},
 	{"jump-thousands", jumped_thousands, SELF_OURS},
+	{"jump-among-threads", jumped_among_threads, SELF_OURS},
 	{"jump-out-of-close", jumped_out_of_close, SELF_OURS},
 	{"handlers-deep", deep, SELF_OURS},
 };
