@@ -62,9 +62,10 @@ static uint64_t gain_of(const struct pw_window *w, size_t n)
  * are those that the page still has room for, if the writes are in a row: twice the price,
  * for part of it is paid at the first store, untimed. Ground that was
  * written before is likely to be written again: there every write lays by what a store would
- * have saved, until that pays for a page (ski rental).
+ * have saved, until that pays for a page (ski rental). So does a write that does not follow the
+ * last one: a counter is written in one place, with new ground behind it for ever.
  */
-static bool pays(struct pw_window *w, size_t n, uint64_t pages, bool fresh)
+static bool pays(struct pw_window *w, size_t n, uint64_t pages, bool fresh, bool in_a_row)
 {
 	uint64_t price = (uint64_t)pw_load_relaxed(&w->open_ns) * pages;
 	uint64_t gain = gain_of(w, n);
@@ -77,8 +78,10 @@ static bool pays(struct pw_window *w, size_t n, uint64_t pages, bool fresh)
 		(void)pw_window_find_witness(w, n, 0);
 		return true;
 	}
-	if (fresh)
-		return n < PW_PAGE && (PW_PAGE / n - 1) * gain > 2 * price;
+	if (fresh && n < PW_PAGE && (PW_PAGE / n - 1) * gain > 2 * price)
+		return true;
+	if (fresh && in_a_row)
+		return false;
 	saved = pw_load_relaxed(&w->store_credit) + gain;
 	if (saved < price) {
 		pw_store_relaxed(&w->store_credit, saved);
@@ -154,6 +157,7 @@ void pw_window_written(struct pw_window *w, size_t n, uint64_t off, int64_t took
 {
 	uint64_t first = off >> PW_PAGE_SHIFT;
 	uint64_t last = (off + n - 1) >> PW_PAGE_SHIFT;
+	bool in_a_row = off == pw_load_relaxed(&w->write_next);
 	uint64_t end;
 	bool fresh;
 
@@ -162,11 +166,12 @@ void pw_window_written(struct pw_window *w, size_t n, uint64_t off, int64_t took
 	if (pw_window_store_rests(w) || !inside(w, n, off) || is_open(w, n, off))
 		return;
 	/* A pass leaves what is before it untouched, and the window reaches beyond the end. */
+	pw_store_relaxed(&w->write_next, off + n);
 	end = (pw_load_relaxed(&w->storable) - 1) >> PW_PAGE_SHIFT;
 	fresh = last < end && !was_written(w, last + 1);
 	for (uint64_t cp = first / PAGES; cp <= last / PAGES; cp++)
 		set_bits(&w->written[cp], bits_of(cp, n, off));
-	if (!pays(w, n, last - first + 1, fresh)) {
+	if (!pays(w, n, last - first + 1, fresh, in_a_row)) {
 		in_vain(w);
 		return;
 	}

@@ -249,6 +249,7 @@ int pw_window_open(struct pw_window *w, int fd, enum pw_window_kind kind,
 	pw_store_relaxed(&w->open_ns, 0);
 	pw_store_relaxed(&w->store_vain, 0);
 	pw_store_relaxed(&w->store_credit, 0);
+	pw_store_relaxed(&w->write_next, 0);
 	pw_store_relaxed(&w->witness, 0);
 	pw_store_relaxed(&w->witness_end, 0);
 	pw_store_relaxed(&w->touch_ns, touch_known(pw_load_relaxed(&w->id)));

@@ -89,6 +89,7 @@ struct pw_window {
 	uint32_t open_ns;
 	uint32_t store_vain; /* real writes since a page was opened, where none paid */
 	uint64_t store_credit;
+	uint64_t write_next; /* where the last real write that was looked at ended */
 	uint16_t small_written[2 * PW_INLINE_CPS];
 } __attribute__((aligned(PW_CACHELINE)));
 

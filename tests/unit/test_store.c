@@ -280,6 +280,27 @@ UNIT_TEST(store, passes_are_not_opened)
 	cr_assert_eq(store(16, 31 * PW_PAGE + 16), PW_HIT);
 }
 
+/* One place, written again and again with nothing behind it, pays for its page in the end, however
+ * dear that is. */
+UNIT_TEST(store, counter)
+{
+	struct pw_hazard *s;
+	int writes = 0;
+
+	start(SIZE);
+	price(100000);
+	written(64, 0, 1000);
+	w.store_credit = 0;
+	for (; writes < 1000 && store(64, 20 * PW_PAGE) != PW_HIT; writes++) {
+		written(64, 20 * PW_PAGE, 0);
+		s = pw_hazard_enter(me, &w); /* after a rest */
+		cr_assert(pw_window_refresh(&w, fd, 20 * PW_PAGE, 64));
+		pw_window_leave(s, &w);
+	}
+	cr_assert_geq(writes, 100);
+	cr_assert_lt(writes, 1000);
+}
+
 /* A write that is no dearer than a store is left as it is. */
 UNIT_TEST(store, cheap_writes_stay)
 {
