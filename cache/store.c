@@ -62,10 +62,11 @@ static uint64_t gain_of(const struct pw_window *w, size_t n)
  * are those that the page still has room for, if the writes are in a row: twice the price,
  * for part of it is paid at the first store, untimed. Ground that was
  * written before is likely to be written again: there every write lays by what a store would
- * have saved, until that pays for a page (ski rental). So does a write that does not follow the
- * last one: a counter is written in one place, with new ground behind it for ever.
+ * have saved, until that pays for a page (ski rental). So does a write that does not
+ * follow the last one, where its page was written before: a counter is written in one place, with
+ * new ground behind it for ever.
  */
-static bool pays(struct pw_window *w, size_t n, uint64_t pages, bool fresh, bool in_a_row)
+static bool pays(struct pw_window *w, size_t n, uint64_t pages, bool fresh, bool again)
 {
 	uint64_t price = (uint64_t)pw_load_relaxed(&w->open_ns) * pages;
 	uint64_t gain = gain_of(w, n);
@@ -80,7 +81,7 @@ static bool pays(struct pw_window *w, size_t n, uint64_t pages, bool fresh, bool
 	}
 	if (fresh && n < PW_PAGE && (PW_PAGE / n - 1) * gain > 2 * price)
 		return true;
-	if (fresh && in_a_row)
+	if (fresh && !again)
 		return false;
 	saved = pw_load_relaxed(&w->store_credit) + gain;
 	if (saved < price) {
@@ -160,6 +161,7 @@ void pw_window_written(struct pw_window *w, size_t n, uint64_t off, int64_t took
 	bool in_a_row = off == pw_load_relaxed(&w->write_next);
 	uint64_t end;
 	bool fresh;
+	bool again;
 
 	if (took)
 		average(&w->write_ns, took);
@@ -169,9 +171,10 @@ void pw_window_written(struct pw_window *w, size_t n, uint64_t off, int64_t took
 	pw_store_relaxed(&w->write_next, off + n);
 	end = (pw_load_relaxed(&w->storable) - 1) >> PW_PAGE_SHIFT;
 	fresh = last < end && !was_written(w, last + 1);
+	again = was_written(w, first) && !in_a_row;
 	for (uint64_t cp = first / PAGES; cp <= last / PAGES; cp++)
 		set_bits(&w->written[cp], bits_of(cp, n, off));
-	if (!pays(w, n, last - first + 1, fresh, in_a_row)) {
+	if (!pays(w, n, last - first + 1, fresh, again)) {
 		in_vain(w);
 		return;
 	}

@@ -301,6 +301,19 @@ UNIT_TEST(store, counter)
 	cr_assert_lt(writes, 1000);
 }
 
+/* A record here and there, once in each page, pays for none. */
+UNIT_TEST(store, strides_are_not_opened)
+{
+	start(SIZE);
+	price(40000);
+	written(64, 0, 1000);
+	w.store_credit = 39900;
+	for (uint64_t page = 4; page < 30; page++)
+		written(64, page * PW_PAGE + page * 64, 0);
+	for (uint64_t page = 4; page < 30; page++)
+		cr_assert_eq(store(8, page * PW_PAGE), PW_MISS_TOUCH, "page %lu", page);
+}
+
 /* A write that is no dearer than a store is left as it is. */
 UNIT_TEST(store, cheap_writes_stay)
 {
