@@ -398,10 +398,6 @@ static void hook_syscall(const long *a)
 void pw_hook(unsigned no, const long *a)
 {
 	switch (no) {
-#define PW_SERVED(name)
-#define PW_WATCHED(name)
-#define PW_ALIAS(name, of)
-#define PW_OWN(name)
 #define PW_THUNK(name, hook) \
 	case PW_T_##name:    \
 		hook(a);     \
@@ -410,7 +406,6 @@ void pw_hook(unsigned no, const long *a)
 	case PW_T_##name##__##node: \
 		hook_share_all(a);  \
 		break;
-#define PW_UNDER(name, of)
 #include "shim/symbols.def"
 	default: /* PW_UNDER */
 		break;

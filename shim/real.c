@@ -14,11 +14,6 @@ PW_HOT_PAGE void *pw_real_at[PW_N_COUNT];
 static const char *const names[PW_N_COUNT] = {
 #define PW_SERVED(name) #name,
 #define PW_WATCHED(name) #name,
-#define PW_ALIAS(name, of)
-#define PW_OWN(name)
-#define PW_THUNK(name, hook)
-#define PW_VERSIONED(name, node)
-#define PW_UNDER(name, of)
 #include "shim/symbols.def"
 };
 

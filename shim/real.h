@@ -13,19 +13,7 @@
 enum pw_name {
 #define PW_SERVED(name) PW_N_##name,
 #define PW_WATCHED(name) PW_N_##name,
-#define PW_ALIAS(name, of)
-#define PW_OWN(name)
-#define PW_THUNK(name, hook)
-#define PW_VERSIONED(name, node)
-#define PW_UNDER(name, of)
 #include "shim/symbols.def"
-#undef PW_SERVED
-#undef PW_WATCHED
-#undef PW_ALIAS
-#undef PW_OWN
-#undef PW_THUNK
-#undef PW_VERSIONED
-#undef PW_UNDER
 	PW_N_COUNT
 };
 

@@ -21,17 +21,10 @@ struct text {
 	char none[1];
 	char GLIBC_2_15[sizeof(NODE_GLIBC_2_15)];
 	char GLIBC_2_2_5[sizeof(NODE_GLIBC_2_2_5)];
-#define PW_SERVED(name)
-#define PW_WATCHED(name)
-#define PW_ALIAS(name, of)
-#define PW_OWN(name)
 #define PW_THUNK(name, hook) char at_##name[sizeof(#name)];
 #define PW_VERSIONED(name, node) char at_##name##__##node[sizeof(#name)];
 #define PW_UNDER(name, of) char at_##name[sizeof(#name)], of_##name[sizeof(#of)];
 #include "shim/symbols.def"
-#undef PW_THUNK
-#undef PW_VERSIONED
-#undef PW_UNDER
 };
 
 static const struct text text = {
@@ -41,9 +34,6 @@ static const struct text text = {
 #define PW_VERSIONED(name, node) .at_##name##__##node = #name,
 #define PW_UNDER(name, of) .at_##name = #name, .of_##name = #of,
 #include "shim/symbols.def"
-#undef PW_THUNK
-#undef PW_VERSIONED
-#undef PW_UNDER
 };
 
 /* Places in text. */
@@ -60,9 +50,6 @@ static const struct thunk thunks[PW_T_COUNT] = {
 #define PW_VERSIONED(name, node) {AT(at_##name##__##node), AT(node), 0},
 #define PW_UNDER(name, of) {AT(at_##name), 0, AT(of_##name)},
 #include "shim/symbols.def"
-#undef PW_THUNK
-#undef PW_VERSIONED
-#undef PW_UNDER
 };
 
 /* What a handler may call: dlsym takes a lock that the code it interrupted may hold. */
@@ -100,12 +87,9 @@ static const char *string(uint16_t at)
 }
 
 /* Ours of the names that PW_UNDER is about, by hidden names. */
-#define PW_THUNK(name, hook)
-#define PW_VERSIONED(name, node)
 #define PW_UNDER(name, of) \
 	extern const char pw_our_##of[] __attribute__((visibility("hidden")));
 #include "shim/symbols.def"
-#undef PW_UNDER
 
 static const void *ours(unsigned no)
 {

@@ -4,21 +4,10 @@
 
 /* In the order of the assembly, which is symbols.def's. */
 enum pw_thunk_no {
-#define PW_SERVED(name)
-#define PW_WATCHED(name)
-#define PW_ALIAS(name, of)
-#define PW_OWN(name)
 #define PW_THUNK(name, hook) PW_T_##name,
 #define PW_VERSIONED(name, node) PW_T_##name##__##node,
 #define PW_UNDER(name, of) PW_T_##name,
 #include "shim/symbols.def"
-#undef PW_SERVED
-#undef PW_WATCHED
-#undef PW_ALIAS
-#undef PW_OWN
-#undef PW_THUNK
-#undef PW_VERSIONED
-#undef PW_UNDER
 	PW_T_COUNT
 };
 

@@ -22,10 +22,6 @@ symbol:                                                                         
 #define SYMVER_GLIBC_2_15(name) .symver name##__GLIBC_2_15, name@@GLIBC_2.15, remove
 #define SYMVER_GLIBC_2_2_5(name) .symver name##__GLIBC_2_2_5, name@GLIBC_2.2.5, remove
 
-#define PW_SERVED(name)
-#define PW_WATCHED(name)
-#define PW_ALIAS(name, of)
-#define PW_OWN(name)
 #define PW_THUNK(name, hook) ENTRY(name)
 #define PW_UNDER(name, of) ENTRY(name)
 #define PW_VERSIONED(name, node) ENTRY(name##__##node) SYMVER_##node(name);
