@@ -177,7 +177,7 @@ FORCE:
 # must not happen inside a host, becomes pw_je_NAME, which shim/jemalloc_libc.c defines.
 # mallctl's name tree loses its relocations: nobody can call mallctl, and they are nine
 # tenths of what the loader would have to do, five pages of it, in every process. What is left
-# of it is constant, and its unlikely code ordinary: so that what the loader writes to is one
+# of it is constant, and its unlikely code ordinary: so that the relocated constants are in one
 # page, and our own code begins where the symbol tables end.
 JEMALLOC_A = $(shell $(CC) -print-file-name=libjemalloc_pic.a)
 # the kernel's, without passing through our own exports
