@@ -17,8 +17,9 @@ static uint32_t smaller(uint32_t known, uint32_t now)
 	return known && known < now ? known : now;
 }
 
-static struct pw_costs costs;
-static uint32_t costs_known; /* 1: being measured, 2: there */
+static PW_HOT_PAGE struct pw_costs costs;
+PW_HOT_PAGE const struct pw_costs *pw_costs_known;
+static uint32_t measuring; /* 1: a thread is at it, or has been */
 static const struct pw_costs guess = {300, 100, 15000};
 
 static uint32_t clamp(int64_t v, uint32_t lo, uint32_t hi)
@@ -139,14 +140,12 @@ static void measure(struct pw_costs *c)
 		       MOST_MAP * c->call);
 }
 
-const struct pw_costs *pw_costs(void)
+const struct pw_costs *pw_costs_find(void)
 {
 	const struct pw_segment *s;
-	uint32_t state = pw_load_acquire(&costs_known); /* pairs with the release below */
+	uint32_t no = 0;
 
-	if (pw_likely(state == 2))
-		return &costs;
-	if (state || !pw_cas(&costs_known, &state, 1))
+	if (!pw_cas(&measuring, &no, 1))
 		return &guess; /* another thread measures: this once */
 
 	struct pw_costs c = {0};
@@ -177,7 +176,7 @@ const struct pw_costs *pw_costs(void)
 	pw_store_relaxed(&costs.call, c.call);
 	pw_store_relaxed(&costs.touch, c.touch);
 	pw_store_relaxed(&costs.map, c.map);
-	pw_store_release(&costs_known, 2);
+	pw_store_release(&pw_costs_known, &costs); /* pairs with pw_costs() */
 	return &costs;
 }
 
@@ -205,7 +204,7 @@ void pw_costs_window_took(int64_t ns)
 	uint32_t after = pw_load_relaxed(&unmapping);
 	uint64_t now;
 
-	if (pw_load_acquire(&costs_known) != 2 || !after)
+	if (!pw_load_acquire(&pw_costs_known) || !after)
 		return;
 	/* A first fault and a real read come with it. */
 	now = clamp(ns + after + 4LL * call, 8 * call, MOST_MAP * call);

@@ -7,7 +7,7 @@
 #ifndef PW_CACHE_COSTS_H
 #define PW_CACHE_COSTS_H
 
-#include "cache/base.h"
+#include "cache/atomic.h"
 
 struct pw_costs {
 	uint32_t call; /* a small read that hits the kernel's page cache */
@@ -70,12 +70,23 @@ static inline uint64_t pw_costs_with_unmap(uint64_t touching)
 /* Are they such as may be found in a segment: each within its bounds, or none measured? */
 bool pw_costs_in_range(const struct pw_costs *c);
 
+/* What pw_costs() says, once that is known; else NULL. costs.c writes it, once. */
+extern const struct pw_costs *pw_costs_known __attribute__((visibility("hidden")));
+
+/* The first time. */
+const struct pw_costs *pw_costs_find(void);
+
 /*
  * From the segment if another process measured, else measured now (some 0.1 to 1 ms), and
  * then the same for the life of the process. Never fails: bad or silly readings are
  * clamped.
  */
-const struct pw_costs *pw_costs(void);
+static inline const struct pw_costs *pw_costs(void)
+{
+	const struct pw_costs *c = pw_load_acquire(&pw_costs_known); /* pairs there */
+
+	return pw_likely(c != NULL) ? c : pw_costs_find();
+}
 
 /* So many calls may the first touch of a page be worth; beyond that a reading was noise, or the
  * page had to be read. */

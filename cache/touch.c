@@ -70,6 +70,23 @@ static uint64_t payment(struct pw_window *w, uint64_t gain, uint64_t price)
 	return parts / 256 + roll(w, parts % 256);
 }
 
+/* A read of n bytes pays for cp, whose byte of the map was seen to be `seen`, not touched. False:
+ * nothing is left to be paid. */
+static bool pay(struct pw_window *w, uint64_t cp, uint8_t seen, size_t n)
+{
+	uint64_t gain = pw_costs_gain(pw_costs(), n);
+	uint64_t credit;
+
+	if (n > PW_CP)
+		gain = gain * PW_CP / n; /* the read pays for all the pages it spans */
+	credit = (seen & PW_M_CREDIT) + payment(w, gain, touch_cost(w) * PAGES);
+	if (credit > PW_M_CREDIT)
+		return false;
+	/* If another thread was quicker a hint is lost, but not its TOUCHED. */
+	pw_cas(&w->map[cp], &seen, (uint8_t)credit);
+	return true;
+}
+
 /*
  * In sequence, a cache page will be read 64 KiB / n times, and each of those reads is a
  * system call saved; against that stand sixteen first touches. Without a sequence nobody
@@ -80,25 +97,15 @@ static bool worth_touching(struct pw_window *w, uint64_t cp, size_t n, bool sequ
 {
 	const struct pw_costs *c = pw_costs();
 	bool known = pw_load_relaxed(&w->touch_ns);
-	uint64_t gain = pw_costs_gain(c, n);
-	uint64_t price = touch_cost(w) * PAGES;
 	uint8_t seen = pw_load_relaxed(&w->map[cp]);
-	uint64_t credit;
 
 	if (seen & PW_M_TOUCHED)
 		return true; /* another thread has just been there: no credit over its mark */
-	if (sequential &&
-	    (pw_costs_pays(pw_costs_gain_new(c, n) * PW_CP / n, price, known) ||
-	     (!known && pw_load_relaxed(&w->samples) < SAMPLES)))
+	if (sequential && (pw_costs_pays(pw_costs_gain_new(c, n) * PW_CP / n,
+					 touch_cost(w) * PAGES, known) ||
+			   (!known && pw_load_relaxed(&w->samples) < SAMPLES)))
 		return true;
-	if (n > PW_CP)
-		gain = gain * PW_CP / n; /* the read pays for all the pages it spans */
-	credit = (seen & PW_M_CREDIT) + payment(w, gain, price);
-	if (credit > PW_M_CREDIT)
-		return true;
-	/* If another thread was quicker a hint is lost, but not its TOUCHED. */
-	pw_cas(&w->map[cp], &seen, (uint8_t)credit);
-	return false;
+	return !pay(w, cp, seen, n);
 }
 
 /* Are all pages of [at, at + len), at most a run, in the kernel's cache? (If it won't say,
@@ -260,6 +267,41 @@ static bool goes_on(const struct pw_window *w, uint64_t cp, uint64_t first,
 	return cp == before + 1 && (cp > first || dense(w, bytes));
 }
 
+/* A miss in cp: where the next one is seen from. */
+static void note_place(struct pw_window *w, uint64_t cp, bool sequential, uint64_t bytes)
+{
+	uint64_t before = pw_load_relaxed(&w->last_cp);
+
+	if (cp == before)
+		return;
+	pw_store_relaxed(&w->touch_bytes, bytes);
+	pw_store_relaxed(&w->touch_missed, 0);
+	pw_store_relaxed(&w->last_cp, cp);
+	if (!sequential)
+		pw_store_relaxed(&w->trail, cp);
+}
+
+static void note_missed(struct pw_window *w, size_t n)
+{
+	pw_store_relaxed(&w->touch_missed, pw_load_relaxed(&w->touch_missed) + n);
+}
+
+bool pw_window_pay(struct pw_window *w, size_t n, uint64_t off, uint64_t bytes)
+{
+	uint64_t known = pw_load_acquire(&w->known); /* W1 */
+	uint64_t cp = off >> PW_CP_SHIFT;
+	uint8_t seen;
+
+	if (n > known || off > known - n || (off + n - 1) >> PW_CP_SHIFT != cp)
+		return false;
+	seen = pw_load_relaxed(&w->map[cp]);
+	if ((seen & PW_M_TOUCHED) || goes_on(w, cp, cp, bytes) || !pay(w, cp, seen, n))
+		return false;
+	note_place(w, cp, false, bytes);
+	note_missed(w, n);
+	return true;
+}
+
 bool pw_window_touch(struct pw_window *w, int fd, size_t n, uint64_t off, uint64_t bytes)
 {
 	uint64_t known = pw_load_relaxed(&w->known);
@@ -272,16 +314,9 @@ bool pw_window_touch(struct pw_window *w, int fd, size_t n, uint64_t off, uint64
 		return false;
 	for (uint64_t cp = first; cp <= last; cp++) {
 		uint8_t seen = pw_load_relaxed(&w->map[cp]);
-		uint64_t before = pw_load_relaxed(&w->last_cp);
 		bool sequential = goes_on(w, cp, first, bytes);
 
-		if (cp != before) {
-			pw_store_relaxed(&w->touch_bytes, bytes);
-			pw_store_relaxed(&w->touch_missed, 0);
-		}
-		pw_store_relaxed(&w->last_cp, cp);
-		if (!sequential && cp != before)
-			pw_store_relaxed(&w->trail, cp);
+		note_place(w, cp, sequential, bytes);
 		while ((seen & PW_M_TOUCHED) &&
 		       !pw_cas(&w->map[cp], &seen, (uint8_t)(seen | PW_M_REF)))
 			; /* the reclaimer was there */
@@ -293,6 +328,6 @@ bool pw_window_touch(struct pw_window *w, int fd, size_t n, uint64_t off, uint64
 			all = false;
 	}
 	if (!all)
-		pw_store_relaxed(&w->touch_missed, pw_load_relaxed(&w->touch_missed) + n);
+		note_missed(w, n);
 	return all;
 }

@@ -125,6 +125,14 @@ enum pw_hit {
 bool pw_window_touch(struct pw_window *w, int fd, size_t n, uint64_t off, uint64_t bytes);
 
 /*
+ * The short way to the answer that pw_window_touch() mostly gives where reads go here and there
+ * and pages are dear: true if this read is the kernel's, and has paid its part of the one page it
+ * lies in, which is not touched. False: nothing is done, ask there. `bytes` as there. Never
+ * sleeps, no system call. W1 applies.
+ */
+bool pw_window_pay(struct pw_window *w, size_t n, uint64_t off, uint64_t bytes);
+
+/*
  * Is it cheaper to touch new pages than to leave reads of n bytes in sequence to the kernel?
  * True as long as it is not known what touching costs here.
  */

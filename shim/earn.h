@@ -52,6 +52,15 @@ static inline bool pw_earn_pread(struct pw_handle *h, uint64_t off, uint64_t got
 	return calls % PW_EARN_BATCH == 0;
 }
 
+/* A read at `off` where there is a window was made by the kernel. */
+static inline void pw_earn_noted(struct pw_handle *h, uint64_t off, uint64_t got)
+{
+	pw_store_relaxed(&h->calls, pw_load_relaxed(&h->calls) + 1);
+	pw_store_relaxed(&h->next_off, off + got);
+	if (off + got > pw_load_relaxed(&h->high))
+		pw_store_relaxed(&h->high, off + got);
+}
+
 /* A batch is full: may open a window. */
 void pw_earn_pread_batch(struct pw_handle *h, int fd);
 
@@ -90,6 +99,30 @@ void pw_earn_ended(uint64_t reads);
 
 /* The position went back for a write or the like: wait longer before adopting again. */
 void pw_earn_returned(struct pw_handle *h);
+
+/*
+ * A read of n bytes at off that the window missed, to known memory: is it the kernel's, and has
+ * paid for its page (pw_window_pay)? Then make it, and call pw_earn_paid(). Not where it goes on
+ * from the last one, for of those more is asked, nor one in a batch: the slow way is where others
+ * are heeded. `bytes`: what the calling thread's hits have read.
+ */
+static inline bool pw_earn_pays(struct pw_handle *h, size_t n, uint64_t off,
+				uint64_t bytes)
+{
+	return pw_load_relaxed(&h->calls) % PW_EARN_BATCH &&
+	       off != pw_load_relaxed(&h->next_off) &&
+	       pw_window_pay(&h->win, n, off, bytes);
+}
+
+/* Such a read was made, and brought `got` > 0 bytes. `hits`: the calling thread's. As
+ * pw_earn_read(), where all was inside the window. */
+static inline void pw_earn_paid(struct pw_handle *h, uint64_t off, uint64_t got,
+				uint64_t hits)
+{
+	pw_earn_noted(h, off, got);
+	pw_store_relaxed(&h->vain, 0);
+	pw_store_relaxed(&h->hits_seen, hits);
+}
 
 /*
  * A real read of `got` > 0 bytes at `off` was made where a window might have served:

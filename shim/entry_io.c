@@ -51,28 +51,37 @@ static PW_NOINLINE ssize_t read_plain(int fd, void *buf, size_t n, uint64_t *slo
 }
 
 /*
- * No hit. Where a window rests, as over zeros, that was to be expected, and what is between the
- * program and its system call is kept small. What can go wrong is for the slow way, from the
- * beginning.
+ * No hit. Where a window rests, as over zeros, or a page is being paid for, read by read, that was
+ * to be expected, and what is between the program and its system call is kept small. What can go
+ * wrong is for the slow way, from the beginning.
  */
 static PW_NOINLINE ssize_t read_missed(int fd, void *buf, size_t n, uint64_t *slot,
 				       uint64_t entry)
 {
 	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
 	struct pw_reader *r = pw_serving();
+	bool pays = false;
 	int saved = errno;
 	ssize_t got = -1;
 	uint64_t p;
+	bool rests;
 
-	if (!pw_servable(r) || !pw_single_threaded() || !pw_window_read_rests(&x.h->win))
+	if (!pw_servable(r) || !pw_single_threaded())
 		return pw_read_slow(fd, buf, n);
+	rests = pw_window_read_rests(&x.h->win);
 	pw_hazard_fill(&r->slot[0], x.h, true);
 	p = pw_load_acquire(&x.h->pos);
-	if (pw_unchanged(&x) && pw_pos_ours(p))
-		got = PW_REAL(pread)(fd, buf, n, (off_t)pw_pos_value(p));
+	if (pw_unchanged(&x) && pw_pos_ours(p)) {
+		pays = !rests && pw_dest_known(buf, n) &&
+		       pw_earn_pays(x.h, n, pw_pos_value(p), r->hit_bytes);
+		if (rests || pays)
+			got = PW_REAL(pread)(fd, buf, n, (off_t)pw_pos_value(p));
+	}
 	if (got <= 0 || !pw_unchanged(&x) ||
 	    !pw_pos_move(x.h, p, pw_pos_value(p) + (uint64_t)got))
 		got = -1;
+	else if (pays)
+		pw_earn_paid(x.h, pw_pos_value(p), (uint64_t)got, r->hits);
 	pw_window_leave(&r->slot[0], &x.h->win);
 	if (got >= 0)
 		return got;
@@ -166,6 +175,26 @@ static ssize_t pread_plain(struct pw_number x, int fd, void *buf, size_t n, off_
 	return got;
 }
 
+/*
+ * The window is open. What is to be noted of a read that pays is known before it is made; so
+ * nothing has to be held meanwhile, and it can be the last that is done: after a system call each
+ * page that is looked at, and each return to a caller further up, costs some machines 30 ns.
+ */
+static ssize_t pread_paying(struct pw_number x, int fd, void *buf, size_t n, off_t off)
+{
+	struct pw_reader *r = pw_serving();
+	bool alone = pw_single_threaded();
+	bool pays;
+
+	pw_hazard_fill(&r->slot[0], x.h, alone);
+	pays = pw_unchanged(&x) && pw_dest_known(buf, n) &&
+	       pw_earn_pays(x.h, n, (uint64_t)off, r->hit_bytes);
+	if (pays)
+		pw_earn_paid(x.h, (uint64_t)off, n, r->hits);
+	pw_entry_leave(x.h, r, alone);
+	return pays ? PW_REAL(pread)(fd, buf, n, off) : pw_pread_slow(fd, buf, n, off);
+}
+
 /* As read_missed(). */
 static PW_NOINLINE ssize_t pread_missed(int fd, void *buf, size_t n, off_t off,
 					uint64_t *slot, uint64_t entry)
@@ -179,7 +208,7 @@ static PW_NOINLINE ssize_t pread_missed(int fd, void *buf, size_t n, off_t off,
 	/* At no position of ours, nothing has to be held, nor looked at again. */
 	if (pw_single_threaded() && pw_window_read_rests(&x.h->win))
 		return PW_REAL(pread)(fd, buf, n, off);
-	return pw_pread_slow(fd, buf, n, off);
+	return pread_paying(x, fd, buf, n, off);
 }
 
 PW_HIT_STEP ssize_t pread_as(struct pw_number x, int fd, void *buf, size_t n, off_t off,

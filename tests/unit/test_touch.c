@@ -206,6 +206,70 @@ UNIT_TEST(touch, middling_pages_after_their_price)
 	cr_assert_leq(n, 9u);
 }
 
+/* ---- the short way ---- */
+
+static bool pays(size_t n, uint64_t off)
+{
+	struct pw_hazard *h = pw_hazard_enter(me, &w);
+	bool yes = pw_window_pay(&w, n, off, bytes);
+
+	pw_window_leave(h, &w);
+	return yes;
+}
+
+UNIT_TEST(touch, the_short_way_costs_the_same)
+{
+	unsigned n;
+
+	start(unit_shm("file"), 100, 20000);
+	once(100, 20 * PW_CP); /* the window's first page may be a sequence */
+	n = reads_until_touched(3);
+	for (unsigned i = 1; i < n; i++) {
+		CHECK(pays(100, 5 * PW_CP + i));
+		once(100, 15 * PW_CP);
+	}
+	cr_assert_not(pays(100, 5 * PW_CP), "nothing is left to be paid");
+	cr_assert_eq(w.map[5] & PW_M_TOUCHED, 0u, "and nothing else was done");
+	cr_assert(ask(100, 5 * PW_CP));
+	cr_assert_eq(once(100, 5 * PW_CP), PW_HIT);
+}
+
+UNIT_TEST(touch, the_short_way_and_sequences)
+{
+	start(unit_shm("file"), 1000, 500);
+	once(100, 20 * PW_CP);
+	cr_assert_eq(once(100, 20 * PW_CP), PW_HIT, "a window's first may be a sequence");
+	cr_assert(pays(100, 7 * PW_CP));
+	cr_assert(pays(100, 7 * PW_CP + 100));
+	cr_assert(pays(100, 8 * PW_CP), "the next one, but little of this was read");
+	for (unsigned i = 0; i < PW_CP / 4096; i++)
+		once(4096, 9 * PW_CP + i * 4096ULL);
+	cr_assert_not(pays(4096, 10 * PW_CP), "goes on");
+	cr_assert(ask(4096, 10 * PW_CP));
+}
+
+UNIT_TEST(touch, what_the_short_way_leaves)
+{
+	uint8_t before;
+
+	start(unit_shm("file"), 100, 20000);
+	cr_assert(pays(100, 7 * PW_CP));
+	before = w.map[7];
+	cr_assert_gt(before, 0u);
+	cr_assert_not(pays(2, 8 * PW_CP - 1), "two pages");
+	cr_assert_not(pays(1, SIZE));
+	cr_assert_not(pays(2, SIZE - 1));
+	cr_assert_not(pays(1, UINT64_MAX));
+	cr_assert_not(pays(SIZE_MAX, 7 * PW_CP));
+	w.map[9] = PW_M_TOUCHED;
+	cr_assert_not(pays(100, 9 * PW_CP), "only lost its reference bit");
+	cr_assert_eq(w.map[9], PW_M_TOUCHED);
+	w.known = 0;
+	cr_assert_not(pays(100, 7 * PW_CP));
+	cr_assert_eq(w.map[7], before);
+	cr_assert_eq(own(PW_S_PAGES), 0u);
+}
+
 UNIT_TEST(touch, nothing_beyond_the_known_size)
 {
 	start(unit_shm("file"), 300, 10);
@@ -531,9 +595,12 @@ static void crowd_reads(bool pretend)
 	for (int i = 0; i < CROWD; i++)
 		unit_join(child[i]);
 	cr_assert_eq(unit_word[2], 0u);
-	cr_assert_eq(words_with(PW_W_UPTODATE), (unsigned)CPS);
-	cr_assert_eq(unit_word[1], (uint32_t)CPS, "each filled once, not %u",
-		     unit_word[1]);
+	/* The table is lossy: one time in two hundred two of the pages share a word, which they
+	 * then take from one another. */
+	cr_assert_geq(words_with(PW_W_UPTODATE), (unsigned)CPS - 1);
+	if (words_with(PW_W_UPTODATE) == (unsigned)CPS)
+		cr_assert_eq(unit_word[1], (uint32_t)CPS, "each filled once, not %u",
+			     unit_word[1]);
 }
 
 UNIT_TEST(touch, a_crowd_fills_each_page_once)
