@@ -72,7 +72,8 @@ static uint64_t payment(struct pw_window *w, uint64_t gain, uint64_t price)
 
 /* A read of n bytes pays for cp, whose byte of the map was seen to be `seen`, not touched. False:
  * nothing is left to be paid. */
-static bool pay(struct pw_window *w, uint64_t cp, uint8_t seen, size_t n)
+static PW_CODE_PAGE(pread) bool pay(struct pw_window *w, uint64_t cp, uint8_t seen,
+				    size_t n)
 {
 	uint64_t gain = pw_costs_gain(pw_costs(), n);
 	uint64_t credit;
@@ -286,6 +287,7 @@ static void note_missed(struct pw_window *w, size_t n)
 	pw_store_relaxed(&w->touch_missed, pw_load_relaxed(&w->touch_missed) + n);
 }
 
+PW_CODE_PAGE(pread)
 bool pw_window_pay(struct pw_window *w, size_t n, uint64_t off, uint64_t bytes)
 {
 	uint64_t known = pw_load_acquire(&w->known); /* W1 */

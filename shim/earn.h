@@ -38,6 +38,12 @@ static inline bool pw_earn_kernels(struct pw_handle *h, uint64_t got)
 /* May adopt the position, and open a window if there is none. */
 void pw_earn_batch(struct pw_handle *h, int fd);
 
+/* Will the next read fill a batch? */
+static inline bool pw_earn_pread_next_is_last(const struct pw_handle *h)
+{
+	return (pw_load_relaxed(&h->calls) + 1) % PW_EARN_BATCH == 0;
+}
+
 /* The same of a read at `off` by pread() while there is no window; the position is of no
  * concern. True: call pw_earn_pread_batch(). */
 static inline bool pw_earn_pread(struct pw_handle *h, uint64_t off, uint64_t got)

@@ -6,9 +6,9 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "shim/bare.h"
 #include "shim/dest.h"
 #include "shim/earn.h"
 #include "shim/entry.h"
@@ -19,6 +19,10 @@
 #include "shim/pos.h"
 #include "shim/real.h"
 
+PW_BEGINS_PAGE(read)
+PW_BEGINS_PAGE(pread)
+PW_BEGINS_PAGE(lseek)
+
 /*
  * Both a process with one thread and one with several take the same steps (entry.h); the first
  * does them without the bus lock. Each entry asks which it is once, and the two bodies are made
@@ -26,8 +30,8 @@
  * for them.
  */
 
-static PW_NOINLINE ssize_t read_plain(int fd, void *buf, size_t n, uint64_t *slot,
-				      uint64_t entry)
+static PW_NOINLINE PW_CODE_PAGE(read)
+ssize_t read_plain(int fd, void *buf, size_t n, uint64_t *slot, uint64_t entry)
 {
 	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
 	struct pw_reader *r = pw_serving();
@@ -38,7 +42,7 @@ static PW_NOINLINE ssize_t read_plain(int fd, void *buf, size_t n, uint64_t *slo
 
 	if (pw_unlikely(!pw_servable(r) || !pw_plain_begin(&x, r, alone)))
 		return pw_read_slow(fd, buf, n);
-	got = PW_REAL(read)(fd, buf, n);
+	got = pw_bare_read(fd, buf, n, alone);
 	alone = pw_plain_out(x.h, r, alone);
 	if (pw_unlikely(pw_earn_kernels(x.h, got > 0 ? (uint64_t)got : 0))) {
 		pw_earn_batch(x.h, fd);
@@ -55,8 +59,8 @@ static PW_NOINLINE ssize_t read_plain(int fd, void *buf, size_t n, uint64_t *slo
  * to be expected, and what is between the program and its system call is kept small. What can go
  * wrong is for the slow way, from the beginning.
  */
-static PW_NOINLINE ssize_t read_missed(int fd, void *buf, size_t n, uint64_t *slot,
-				       uint64_t entry)
+static PW_NOINLINE PW_CODE_PAGE(read)
+ssize_t read_missed(int fd, void *buf, size_t n, uint64_t *slot, uint64_t entry)
 {
 	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
 	struct pw_reader *r = pw_serving();
@@ -75,7 +79,7 @@ static PW_NOINLINE ssize_t read_missed(int fd, void *buf, size_t n, uint64_t *sl
 		pays = !rests && pw_dest_known(buf, n) &&
 		       pw_earn_pays(x.h, n, pw_pos_value(p), r->hit_bytes);
 		if (rests || pays)
-			got = PW_REAL(pread)(fd, buf, n, (off_t)pw_pos_value(p));
+			got = pw_bare_pread(fd, buf, n, (off_t)pw_pos_value(p), true);
 	}
 	if (got <= 0 || !pw_unchanged(&x) ||
 	    !pw_pos_move(x.h, p, pw_pos_value(p) + (uint64_t)got))
@@ -120,14 +124,15 @@ static PW_NOINLINE ssize_t read_threads(int fd, void *buf, size_t n, uint64_t *s
 		       false);
 }
 
-static PW_NOINLINE PW_HOT ssize_t read_alone(int fd, void *buf, size_t n, uint64_t *slot,
-					     uint64_t entry)
+static PW_NOINLINE PW_CODE_PAGE(read)
+ssize_t read_alone(int fd, void *buf, size_t n, uint64_t *slot, uint64_t entry)
 {
 	return read_as((struct pw_number){slot, entry, pw_fd_handle(entry)}, fd, buf, n,
 		       true);
 }
 
-PW_NOINLINE ssize_t pw_entry_read_passed(int fd, void *buf, size_t n)
+PW_NOINLINE PW_CODE_PAGE(read)
+ssize_t pw_entry_read_passed(int fd, void *buf, size_t n)
 {
 	ssize_t got;
 
@@ -138,7 +143,8 @@ PW_NOINLINE ssize_t pw_entry_read_passed(int fd, void *buf, size_t n)
 	return got;
 }
 
-PW_EXPORT PW_HOT ssize_t read(int fd, void *buf, size_t n)
+PW_EXPORT PW_CODE_PAGE(read)
+ssize_t read(int fd, void *buf, size_t n)
 {
 	struct pw_number x = pw_look_up(fd);
 
@@ -151,7 +157,11 @@ PW_EXPORT PW_HOT ssize_t read(int fd, void *buf, size_t n)
 	return read_alone(fd, buf, n, x.slot, x.entry);
 }
 
-/* No window: as read_plain(), but that there is no position to count in. */
+/*
+ * No window. Only the last of a batch is looked at: what is to be noted of the others are hints,
+ * taken for read whole, so that nothing is held and nothing is left to be done after the call
+ * (pread_paying). That one is as read_plain(), but that there is no position to count in.
+ */
 static ssize_t pread_plain(struct pw_number x, int fd, void *buf, size_t n, off_t off)
 {
 	struct pw_reader *r = pw_serving();
@@ -160,8 +170,12 @@ static ssize_t pread_plain(struct pw_number x, int fd, void *buf, size_t n, off_
 	bool hopeless = false;
 	ssize_t got;
 
+	if (pw_likely(n <= PW_PAGE && !pw_earn_pread_next_is_last(x.h))) {
+		pw_earn_pread(x.h, (uint64_t)off, n);
+		return pw_bare_pread(fd, buf, n, off, alone);
+	}
 	pw_hazard_fill(&r->slot[0], x.h, alone);
-	got = PW_REAL(pread)(fd, buf, n, off);
+	got = pw_bare_pread(fd, buf, n, off, alone);
 	if (pw_likely(got > 0 && pw_unchanged(&x))) {
 		pw_dest_learn(buf, (size_t)got, gen);
 		if (pw_earn_pread(x.h, (uint64_t)off, (uint64_t)got)) {
@@ -192,12 +206,14 @@ static ssize_t pread_paying(struct pw_number x, int fd, void *buf, size_t n, off
 	if (pays)
 		pw_earn_paid(x.h, (uint64_t)off, n, r->hits);
 	pw_entry_leave(x.h, r, alone);
-	return pays ? PW_REAL(pread)(fd, buf, n, off) : pw_pread_slow(fd, buf, n, off);
+	return pays ? pw_bare_pread(fd, buf, n, off, alone)
+		    : pw_pread_slow(fd, buf, n, off);
 }
 
 /* As read_missed(). */
-static PW_NOINLINE ssize_t pread_missed(int fd, void *buf, size_t n, off_t off,
-					uint64_t *slot, uint64_t entry)
+static PW_NOINLINE PW_CODE_PAGE(pread)
+ssize_t pread_missed(int fd, void *buf, size_t n, off_t off, uint64_t *slot,
+		     uint64_t entry)
 {
 	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
 
@@ -207,7 +223,7 @@ static PW_NOINLINE ssize_t pread_missed(int fd, void *buf, size_t n, off_t off,
 		return pread_plain(x, fd, buf, n, off);
 	/* At no position of ours, nothing has to be held, nor looked at again. */
 	if (pw_single_threaded() && pw_window_read_rests(&x.h->win))
-		return PW_REAL(pread)(fd, buf, n, off);
+		return pw_bare_pread(fd, buf, n, off, true);
 	return pread_paying(x, fd, buf, n, off);
 }
 
@@ -241,7 +257,8 @@ static PW_NOINLINE ssize_t pread_threads(int fd, void *buf, size_t n, off_t off,
 			off, false);
 }
 
-PW_NOINLINE ssize_t pw_entry_pread_passed(int fd, void *buf, size_t n, off_t off)
+PW_NOINLINE PW_CODE_PAGE(pread)
+ssize_t pw_entry_pread_passed(int fd, void *buf, size_t n, off_t off)
 {
 	ssize_t got;
 
@@ -252,7 +269,8 @@ PW_NOINLINE ssize_t pw_entry_pread_passed(int fd, void *buf, size_t n, off_t off
 	return got;
 }
 
-PW_EXPORT PW_HOT ssize_t pread(int fd, void *buf, size_t n, off_t off)
+PW_EXPORT PW_CODE_PAGE(pread)
+ssize_t pread(int fd, void *buf, size_t n, off_t off)
 {
 	struct pw_number x = pw_look_up(fd);
 
@@ -314,7 +332,8 @@ static PW_NOINLINE off_t lseek_threads(int fd, off_t off, int whence, uint64_t *
 	return (off_t)to;
 }
 
-PW_NOINLINE off_t pw_entry_lseek_passed(int fd, off_t off, int whence)
+PW_NOINLINE PW_CODE_PAGE(lseek)
+off_t pw_entry_lseek_passed(int fd, off_t off, int whence)
 {
 	off_t to;
 
@@ -327,7 +346,8 @@ PW_NOINLINE off_t pw_entry_lseek_passed(int fd, off_t off, int whence)
 
 /* The end can move: it is the kernel that says where it is, every time. Where the size word
  * has been told that, there is no more to do than to move there (io.c, seek_end). */
-static PW_NOINLINE off_t lseek_end(int fd, off_t off, uint64_t *slot, uint64_t entry)
+static PW_NOINLINE PW_CODE_PAGE(lseek)
+off_t lseek_end(int fd, off_t off, uint64_t *slot, uint64_t entry)
 {
 	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
 	uint64_t p = pw_load_acquire(&x.h->pos);
@@ -336,12 +356,9 @@ static PW_NOINLINE off_t lseek_end(int fd, off_t off, uint64_t *slot, uint64_t e
 	if (pw_unlikely(!pw_serving() || !pw_alive_untold() || !pw_pos_ours(p) ||
 			!pw_unchanged(&x) || (pw_load_relaxed(&x.h->flags) & PW_H_FIXED)))
 		return pw_lseek_slow(fd, off, SEEK_END);
-	/* As libc's own, without the way there: no cancellation point, nothing to observe. */
-	to = pw_syscall3(SYS_lseek, fd, off, SEEK_END);
-	if (pw_unlikely(to < 0)) {
-		errno = (int)-to;
-		return -1;
-	}
+	to = pw_bare_lseek(fd, off, SEEK_END, true);
+	if (pw_unlikely(to < 0))
+		return to;
 	/* A handler may have made a thread meanwhile. */
 	if (pw_likely(pw_unchanged(&x) && pw_single_threaded() && to < PW_POS_MAX &&
 		      (uint64_t)(to - off) == pw_load_relaxed(&x.h->end_told) &&
@@ -351,8 +368,8 @@ static PW_NOINLINE off_t lseek_end(int fd, off_t off, uint64_t *slot, uint64_t e
 }
 
 /* As read_plain(). */
-static PW_NOINLINE off_t lseek_plain(int fd, off_t off, int whence, uint64_t *slot,
-				     uint64_t entry)
+static PW_NOINLINE PW_CODE_PAGE(lseek)
+off_t lseek_plain(int fd, off_t off, int whence, uint64_t *slot, uint64_t entry)
 {
 	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
 	struct pw_reader *r = pw_serving();
@@ -364,7 +381,7 @@ static PW_NOINLINE off_t lseek_plain(int fd, off_t off, int whence, uint64_t *sl
 		return pw_lseek_slow(fd, off, whence);
 	if (pw_unlikely(!pw_plain_begin(&x, r, true)))
 		return pw_lseek_slow(fd, off, whence);
-	to = PW_REAL(lseek)(fd, off, whence);
+	to = pw_bare_lseek(fd, off, whence, true);
 	alone = pw_plain_out(h, r, true);
 	if (to >= 0)
 		pw_earn_sought(h, (uint64_t)to);
@@ -372,15 +389,16 @@ static PW_NOINLINE off_t lseek_plain(int fd, off_t off, int whence, uint64_t *sl
 	return to;
 }
 
-static PW_NOINLINE off_t lseek_rest(int fd, off_t off, int whence, uint64_t *slot,
-				    uint64_t entry)
+static PW_NOINLINE PW_CODE_PAGE(lseek)
+off_t lseek_rest(int fd, off_t off, int whence, uint64_t *slot, uint64_t entry)
 {
 	if (whence == SEEK_END && pw_single_threaded())
 		return lseek_end(fd, off, slot, entry);
 	return pw_lseek_slow(fd, off, whence);
 }
 
-PW_EXPORT PW_HOT off_t lseek(int fd, off_t off, int whence)
+PW_EXPORT PW_CODE_PAGE(lseek)
+off_t lseek(int fd, off_t off, int whence)
 {
 	struct pw_number x = pw_look_up(fd);
 	uint64_t p;

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "shim/bare.h"
 #include "shim/dest.h"
 #include "shim/earn_write.h"
 #include "shim/entry.h"
@@ -16,6 +17,8 @@
 #include "shim/real.h"
 #include "shim/store.h"
 #include "shim/write.h"
+
+PW_BEGINS_PAGE(write)
 
 PW_HIT_STEP bool on(void)
 {
@@ -112,8 +115,8 @@ PW_EXPORT ssize_t pwrite(int fd, const void *buf, size_t n, off_t off)
 	return put == NOT_DONE ? pw_pwrite_slow(fd, buf, n, off) : put;
 }
 
-static PW_NOINLINE ssize_t write_plain(int fd, const void *buf, size_t n, uint64_t *slot,
-				       uint64_t entry)
+static PW_NOINLINE PW_CODE_PAGE(write)
+ssize_t write_plain(int fd, const void *buf, size_t n, uint64_t *slot, uint64_t entry)
 {
 	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
 	struct pw_reader *r = pw_serving();
@@ -123,7 +126,7 @@ static PW_NOINLINE ssize_t write_plain(int fd, const void *buf, size_t n, uint64
 
 	if (pw_unlikely(!pw_servable(r) || !pw_plain_begin(&x, r, alone)))
 		return pw_write_slow(fd, buf, n);
-	put = PW_REAL(write)(fd, buf, n);
+	put = pw_bare_write(fd, buf, n, alone);
 	alone = pw_plain_out(x.h, r, alone);
 	if (on() && put > 0)
 		pw_earn_wrote_on(x.h, fd, (uint64_t)put);
@@ -143,7 +146,8 @@ static PW_NOINLINE ssize_t write_ours(int fd, const void *buf, size_t n, uint64_
 	return put == NOT_DONE ? pw_write_slow(fd, buf, n) : put;
 }
 
-PW_EXPORT ssize_t write(int fd, const void *buf, size_t n)
+PW_EXPORT PW_CODE_PAGE(write)
+ssize_t write(int fd, const void *buf, size_t n)
 {
 	struct pw_number x = pw_look_up(fd);
 

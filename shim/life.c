@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "shim/alloc.h"
+#include "shim/bare.h"
 #include "shim/explain.h"
 #include "shim/fdtable.h"
 #include "shim/hooks.h"
@@ -180,6 +181,7 @@ static void attach(void)
 	}
 	if (pthread_atfork(fork_prepare, fork_parent, fork_child) || !map_life())
 		return;
+	pw_bare_start();
 	pw_thunk_start();
 	pw_thread_start();
 	pw_handle_start();

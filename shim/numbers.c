@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include "shim/bare.h"
 #include "shim/explain.h"
 #include "shim/knobs.h"
 #include "shim/pos.h"
@@ -96,6 +97,7 @@ int pw_opened(uint32_t opening, int fd, const char *path, int flags)
 		pw_forget(fd);
 		return fd;
 	}
+	pw_bare_look();
 	h = pw_handle_new(((flags & O_ACCMODE) == O_RDWR ? PW_H_WRITABLE : 0) |
 			  ((flags & O_ACCMODE) == O_WRONLY ? PW_H_WRITE_ONLY : 0) |
 			  ((flags & (O_SYNC | O_DSYNC)) ? PW_H_SYNC : 0));

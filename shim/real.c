@@ -104,6 +104,11 @@ static bool in_libc(const void *at)
 	return (uintptr_t)at >= libc.from && (uintptr_t)at < libc.to;
 }
 
+bool pw_real_in_libc(enum pw_name n)
+{
+	return in_libc(pw_real_find(n));
+}
+
 bool pw_real_is_libcs(const char *name)
 {
 	return in_libc(pw_real_lookup(name, NULL));
@@ -117,6 +122,6 @@ bool pw_real_is_libc(void)
 
 	if (dl_iterate_phdr(whole, &e))
 		libc = e;
-	return in_libc(pw_real_find(PW_N_read)) && in_libc(pw_real_find(PW_N_lseek)) &&
-	       in_libc(pw_real_find(PW_N_open)) && in_libc(pw_real_find(PW_N_close));
+	return pw_real_in_libc(PW_N_read) && pw_real_in_libc(PW_N_lseek) &&
+	       pw_real_in_libc(PW_N_open) && pw_real_in_libc(PW_N_close);
 }

@@ -32,6 +32,9 @@ void *pw_real_lookup(const char *name, const char *version);
 /* Is libc's own definition the next one of `name`? Does not allocate, keeps errno. */
 bool pw_real_is_libcs(const char *name);
 
+/* The same by number, once pw_real_is_libc() was asked. */
+bool pw_real_in_libc(enum pw_name n);
+
 /* At start-up: the names that may be needed where dlsym must not be called. */
 void pw_real_start(void);
 
