@@ -326,38 +326,26 @@ void pw_earn_refresh(struct pw_handle *h, int fd, uint64_t off, uint64_t n)
 void pw_earn_read(struct pw_handle *h, int fd, uint64_t off, uint64_t got)
 {
 	bool in_sequence = off == pw_load_relaxed(&h->next_off);
-	uint32_t calls = pw_load_relaxed(&h->calls) + 1;
+	uint64_t hits = pw_me.serving ? pw_me.serving->hits : 0;
 
-	pw_store_relaxed(&h->calls, calls);
-	pw_store_relaxed(&h->next_off, off + got);
-	if (pw_window_is_open(&h->win)) {
-		uint64_t hits = pw_me.serving ? pw_me.serving->hits : 0;
-
-		/* A reader that comes back to pages it knows between those in sequence, as who
-		 * walks through an index does, has use for its window; and ground that is read
-		 * once more may be read again: there every page is paid off by its reads. */
-		if (in_sequence && off + got > pw_load_relaxed(&h->high) &&
-		    hits == pw_load_relaxed(&h->hits_seen) &&
-		    !pw_window_gains(&h->win, got))
-			pw_store_relaxed(&h->vain, pw_load_relaxed(&h->vain) + 1);
-		else
-			pw_store_relaxed(&h->vain, 0);
-		pw_store_relaxed(&h->hits_seen, hits);
-		/* What is stored into is a gain all the same. */
-		if (pw_load_relaxed(&h->vain) >= VAIN && !pw_load_relaxed(&h->overwrites))
-			let_go(h, fd);
-		else
-			pw_earn_refresh(h, fd, off, got);
-	} else if (calls >= PW_EARN_BATCH && pw_me.serving &&
-		   !(pw_load_relaxed(&h->flags) & (PW_H_NO_WINDOW | PW_H_NEVER)) &&
-		   (got < LARGE || calls >= LARGE_FIRST)) {
-		bool fresh = in_sequence && off + got > pw_load_relaxed(&h->high);
-		uint64_t gain = informed(h) ? gain_of(h, 1, got, fresh) : 0;
-
-		pw_explain_denied(h, fresh ? PW_WHY_ONCE : PW_WHY_EARN);
-		if (gain && paid(h, gain, 1) && pw_earn_qualified(h, fd) &&
-		    (!fresh || promising(h, gain, got, off + got, true)))
-			pw_earn_open(h, fd);
+	if (!pw_window_is_open(&h->win)) {
+		if (pw_earn_pread(h, off, got))
+			pw_earn_pread_batch(h, fd);
+		return;
 	}
-	note_high(h, off + got);
+	/* A reader that comes back to pages it knows between those in sequence, as who walks
+	 * through an index does, has use for its window; and ground that is read once more may
+	 * be read again: there every page is paid off by its reads. */
+	if (in_sequence && off + got > pw_load_relaxed(&h->high) &&
+	    hits == pw_load_relaxed(&h->hits_seen) && !pw_window_gains(&h->win, got))
+		pw_store_relaxed(&h->vain, pw_load_relaxed(&h->vain) + 1);
+	else
+		pw_store_relaxed(&h->vain, 0);
+	pw_store_relaxed(&h->hits_seen, hits);
+	pw_earn_noted(h, off, got);
+	/* What is stored into is a gain all the same. */
+	if (pw_load_relaxed(&h->vain) >= VAIN && !pw_load_relaxed(&h->overwrites))
+		let_go(h, fd);
+	else
+		pw_earn_refresh(h, fd, off, got);
 }

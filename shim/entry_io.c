@@ -55,37 +55,43 @@ ssize_t read_plain(int fd, void *buf, size_t n, uint64_t *slot, uint64_t entry)
 }
 
 /*
- * No hit. Where a window rests, as over zeros, or a page is being paid for, read by read, that was
- * to be expected, and what is between the program and its system call is kept small. What can go
- * wrong is for the slow way, from the beginning.
+ * No hit, and that was to be expected: the window rests, as over zeros; a page is being paid for,
+ * read by read; or there is no window, but the position is ours for the seeks' sake. Then what is
+ * between the program and its system call is kept small. What can go wrong is for the slow way,
+ * from the beginning.
  */
 static PW_NOINLINE PW_CODE_PAGE(read)
 ssize_t read_missed(int fd, void *buf, size_t n, uint64_t *slot, uint64_t entry)
 {
 	struct pw_number x = {slot, entry, pw_fd_handle(entry)};
 	struct pw_reader *r = pw_serving();
-	bool pays = false;
+	enum { SLOW, RESTS, PAYS, EARNS } how = SLOW;
 	int saved = errno;
 	ssize_t got = -1;
+	uint64_t off;
 	uint64_t p;
-	bool rests;
 
 	if (!pw_servable(r) || !pw_single_threaded())
 		return pw_read_slow(fd, buf, n);
-	rests = pw_window_read_rests(&x.h->win);
+	if (pw_window_read_rests(&x.h->win))
+		how = RESTS;
 	pw_hazard_fill(&r->slot[0], x.h, true);
 	p = pw_load_acquire(&x.h->pos);
-	if (pw_unchanged(&x) && pw_pos_ours(p)) {
-		pays = !rests && pw_dest_known(buf, n) &&
-		       pw_earn_pays(x.h, n, pw_pos_value(p), r->hit_bytes);
-		if (rests || pays)
-			got = pw_bare_pread(fd, buf, n, (off_t)pw_pos_value(p), true);
-	}
-	if (got <= 0 || !pw_unchanged(&x) ||
-	    !pw_pos_move(x.h, p, pw_pos_value(p) + (uint64_t)got))
+	off = pw_pos_value(p);
+	if (!pw_unchanged(&x) || !pw_pos_ours(p))
+		how = SLOW;
+	else if (how == SLOW && !pw_window_is_open(&x.h->win))
+		how = pw_earn_pread_next_is_last(x.h) ? SLOW : EARNS;
+	else if (how == SLOW && pw_dest_known(buf, n))
+		how = pw_earn_pays(x.h, n, off, r->hit_bytes) ? PAYS : SLOW;
+	if (how != SLOW)
+		got = pw_bare_pread(fd, buf, n, (off_t)off, true);
+	if (got <= 0 || !pw_unchanged(&x) || !pw_pos_move(x.h, p, off + (uint64_t)got))
 		got = -1;
-	else if (pays)
-		pw_earn_paid(x.h, pw_pos_value(p), (uint64_t)got, r->hits);
+	else if (how == PAYS)
+		pw_earn_paid(x.h, off, (uint64_t)got, r->hits);
+	else if (how == EARNS)
+		pw_earn_pread(x.h, off, (uint64_t)got);
 	pw_window_leave(&r->slot[0], &x.h->win);
 	if (got >= 0)
 		return got;

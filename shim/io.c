@@ -286,10 +286,7 @@ ssize_t pw_pread_slow(int fd, void *buf, size_t n, off_t off)
 	pw_explain(x.h, fd, PW_CALL_READ, why, got);
 	if (got > 0 && pw_fd_entry(fd) == x.entry) {
 		pw_dest_learn(buf, (size_t)got, gen);
-		if (pw_window_is_open(&x.h->win))
-			pw_earn_read(x.h, fd, (uint64_t)off, (uint64_t)got);
-		else if (pw_earn_pread(x.h, (uint64_t)off, (uint64_t)got))
-			pw_earn_pread_batch(x.h, fd); /* as pread_plain() */
+		pw_earn_read(x.h, fd, (uint64_t)off, (uint64_t)got);
 	}
 	pw_release(&x);
 	return got;
