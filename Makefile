@@ -70,7 +70,7 @@ CLIENT := $(wildcard cache/client*.c)
 ENGINE := $(filter-out $(CLIENT),$(wildcard cache/*.c cache/*.S))
 SHIM := $(wildcard shim/*.c shim/*.S)
 # What every start runs is linked first: near the symbol tables, which the loader has brought in.
-STARTS := $(patsubst %,shim/%.c,life real knobs thunk stdio_hook store explain thread report) \
+STARTS := $(patsubst %,shim/%.c,pages life real knobs thunk stdio_hook store explain thread report) \
 	  cache/sys.c cache/stats.c
 # `pagewell top` is a program of its own: ncurses would make every start of pagewell slower.
 TOP := $(wildcard cache/command/top_*.c)

@@ -29,11 +29,6 @@
  */
 #define PW_CODE_PAGE(call) __attribute__((section("pw_" #call)))
 
-/* An object file's part of such a section begins a page. */
-#define PW_BEGINS_PAGE(call)                                                    \
-	__asm__(".pushsection pw_" #call ",\"ax\",@progbits\n\t.p2align 12\n\t" \
-		".popsection");
-
 #define PW_PAGE_SHIFT 12
 #define PW_PAGE ((size_t)1 << PW_PAGE_SHIFT)
 

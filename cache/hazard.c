@@ -18,7 +18,7 @@ struct pw_hazard *pw_hazard_nested(struct pw_reader *r)
 	return NULL;
 }
 
-struct pw_reader *pw_readers(void)
+PW_CODE_PAGE(number) struct pw_reader *pw_readers(void)
 {
 	return pw_load_acquire(&head); /* pairs with the push */
 }
@@ -74,7 +74,7 @@ void pw_readers_reset(struct pw_reader *mine)
 			pw_reader_release(r);
 }
 
-bool pw_hazard_held(const void *obj)
+PW_CODE_PAGE(number) bool pw_hazard_held(const void *obj)
 {
 	bool held = false;
 

@@ -319,20 +319,13 @@ static bool claim(struct pw_window *w)
 	}
 }
 
-void pw_window_finish(struct pw_window *w)
+/* Found retired and mapped, with nobody inside. */
+static __attribute__((noinline)) void finish_mapped(struct pw_window *w)
 {
-	uint32_t seen = pw_load_acquire(&w->state);
 	unsigned char *base;
 	uint64_t saved;
+	uint32_t seen;
 
-	if (!(seen & (PW_WIN_DYING | PW_WIN_DEAD)) ||
-	    (seen & (PW_WIN_OPENING | PW_WIN_CLOSING)) || pw_hazard_held(w))
-		return;
-	if (!(seen & PW_WIN_LIVE)) { /* nothing is mapped: the usual close */
-		if (pw_cas(&w->state, &seen, cleared(seen)) && (seen & PW_WIN_DEAD))
-			dead(w);
-		return;
-	}
 	/* A handler that came in the middle and jumped away would leave it closing for ever. */
 	pw_sys->block_signals(&saved);
 	if (claim(w)) {
@@ -357,7 +350,20 @@ void pw_window_finish(struct pw_window *w)
 	pw_sys->restore_signals(&saved);
 }
 
-void pw_window_retire(struct pw_window *w, bool dead)
+PW_CODE_PAGE(number) void pw_window_finish(struct pw_window *w)
+{
+	uint32_t seen = pw_load_acquire(&w->state);
+
+	if (!(seen & (PW_WIN_DYING | PW_WIN_DEAD)) ||
+	    (seen & (PW_WIN_OPENING | PW_WIN_CLOSING)) || pw_hazard_held(w))
+		return;
+	if (seen & PW_WIN_LIVE)
+		finish_mapped(w);
+	else if (pw_cas(&w->state, &seen, cleared(seen)) && (seen & PW_WIN_DEAD))
+		dead(w); /* nothing was mapped: the usual close */
+}
+
+PW_CODE_PAGE(number) void pw_window_retire(struct pw_window *w, bool dead)
 {
 	pw_or_acq_rel(&w->state, PW_WIN_DYING | (dead ? PW_WIN_DEAD : 0));
 	no_ends(w);

@@ -27,7 +27,7 @@ static const unsigned char *call_in(const void *function)
 	return NULL;
 }
 
-void pw_bare_look(void)
+PW_CODE_PAGE(number) void pw_bare_look(void)
 {
 	bool whole = call_in_lseek && is_call(call_in_lseek) &&
 		     (!call_in_read || is_call(call_in_read));
@@ -39,7 +39,8 @@ void pw_bare_look(void)
 
 void pw_bare_start(void)
 {
-	libcs = PW_BARE_READ | PW_BARE_LSEEK |
+	libcs = PW_BARE_READ | PW_BARE_LSEEK | PW_BARE_OPEN | PW_BARE_CLOSE |
+		(pw_real_in_libc(PW_N_openat) ? PW_BARE_OPENAT : 0) |
 		(pw_real_in_libc(PW_N_pread) ? PW_BARE_PREAD : 0) |
 		(pw_real_in_libc(PW_N_write) ? PW_BARE_WRITE : 0);
 	call_in_lseek = call_in(pw_real_find(PW_N_lseek));

@@ -168,7 +168,7 @@ static void note_high(struct pw_handle *h, uint64_t end)
  * enough to be looked at; 0: not known yet. A hint: any thread, plain loads and stores. */
 static PW_HOT_PAGE uint32_t usual_reads;
 
-void pw_earn_ended(uint64_t reads)
+PW_CODE_PAGE(number) void pw_earn_ended(uint64_t reads)
 {
 	uint32_t n = (uint32_t)pw_min_u64(reads, 1U << 20);
 	uint32_t usual = pw_load_relaxed(&usual_reads);

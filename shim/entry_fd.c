@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "shim/bare.h"
 #include "shim/explain.h"
 #include "shim/export.h"
 #include "shim/knobs.h"
@@ -17,7 +18,8 @@
 /* open(2): the mode is read only where there is one. */
 #define NEEDS_MODE(flags) (((flags)&O_CREAT) || ((flags)&O_TMPFILE) == O_TMPFILE)
 
-PW_EXPORT int open(const char *path, int flags, ...)
+PW_EXPORT PW_CODE_PAGE(number)
+int open(const char *path, int flags, ...)
 {
 	uint32_t opening = pw_opening();
 	mode_t mode = 0;
@@ -29,10 +31,12 @@ PW_EXPORT int open(const char *path, int flags, ...)
 		mode = va_arg(ap, mode_t);
 		va_end(ap);
 	}
-	return pw_opened(opening, PW_REAL(open)(path, flags, mode), path, flags);
+	return pw_opened(opening, pw_bare_open(path, flags, mode, pw_single_threaded()),
+			 path, flags);
 }
 
-PW_EXPORT int openat(int dir, const char *path, int flags, ...)
+PW_EXPORT PW_CODE_PAGE(number)
+int openat(int dir, const char *path, int flags, ...)
 {
 	uint32_t opening = pw_opening();
 	mode_t mode = 0;
@@ -44,7 +48,9 @@ PW_EXPORT int openat(int dir, const char *path, int flags, ...)
 		mode = va_arg(ap, mode_t);
 		va_end(ap);
 	}
-	return pw_opened(opening, PW_REAL(openat)(dir, path, flags, mode), path, flags);
+	return pw_opened(opening,
+			 pw_bare_openat(dir, path, flags, mode, pw_single_threaded()),
+			 path, flags);
 }
 
 PW_EXPORT int __open_2(const char *path, int flags)
@@ -72,7 +78,8 @@ PW_EXPORT int creat(const char *path, mode_t mode)
 
 /* The window and the entry go before the number does: another thread, or a handler that
  * then jumps away, may find the number in other hands as soon as it is closed. */
-PW_EXPORT int close(int fd)
+PW_EXPORT PW_CODE_PAGE(number)
+int close(int fd)
 {
 	unsigned closes = pw_me.closes;
 	int outer = pw_me.closing;
@@ -85,7 +92,7 @@ PW_EXPORT int close(int fd)
 	pw_me.closing = fd + 1;
 	pw_compiler_barrier();
 	pw_drop(fd);
-	ret = PW_REAL(close)(fd);
+	ret = pw_bare_close(fd, pw_single_threaded());
 	pw_closing_end(closes);
 	pw_compiler_barrier();
 	pw_me.closing = outer;

@@ -19,10 +19,6 @@
 #include "shim/pos.h"
 #include "shim/real.h"
 
-PW_BEGINS_PAGE(read)
-PW_BEGINS_PAGE(pread)
-PW_BEGINS_PAGE(lseek)
-
 /*
  * Both a process with one thread and one with several take the same steps (entry.h); the first
  * does them without the bus lock. Each entry asks which it is once, and the two bodies are made

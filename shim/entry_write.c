@@ -18,8 +18,6 @@
 #include "shim/store.h"
 #include "shim/write.h"
 
-PW_BEGINS_PAGE(write)
-
 PW_HIT_STEP bool on(void)
 {
 	return pw_unlikely(pw_load_relaxed(&pw_knobs.stores));

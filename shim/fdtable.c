@@ -46,7 +46,7 @@ static bool swap(uint64_t *slot, uint64_t *seen, uint64_t to)
 	return false;
 }
 
-void pw_fd_set(int fd, struct pw_handle *h)
+PW_CODE_PAGE(number) void pw_fd_set(int fd, struct pw_handle *h)
 {
 	uint64_t *slot = h ? slot_make(fd) : pw_fd_slot(fd);
 	uint64_t seen;
@@ -67,7 +67,7 @@ void pw_fd_set(int fd, struct pw_handle *h)
 		pw_handle_unref(pw_fd_handle(seen));
 }
 
-bool pw_fd_clear(int fd, uint64_t seen)
+PW_CODE_PAGE(number) bool pw_fd_clear(int fd, uint64_t seen)
 {
 	uint64_t *slot = pw_fd_slot(fd);
 

@@ -20,7 +20,7 @@ static struct pw_handle others[FIRST - 1];
 static PW_HOT_PAGE uint32_t first_used; /* how many of them were handed out; only grows */
 static PW_HOT_PAGE uint64_t free_head;
 
-static void push(struct pw_handle *h)
+static PW_CODE_PAGE(number) void push(struct pw_handle *h)
 {
 	uint64_t seen;
 
@@ -33,7 +33,7 @@ static void push(struct pw_handle *h)
 				(uint64_t)(uintptr_t)h | ((seen & ~PTR_MASK) + TAG_ONE)));
 }
 
-static struct pw_handle *pop(void)
+static PW_CODE_PAGE(number) struct pw_handle *pop(void)
 {
 	uint64_t seen;
 	struct pw_handle *h;
@@ -51,7 +51,7 @@ static struct pw_handle *pop(void)
 	return h;
 }
 
-struct pw_handle *pw_handle_new(uint32_t flags)
+PW_CODE_PAGE(number) struct pw_handle *pw_handle_new(uint32_t flags)
 {
 	struct pw_handle *h = pop();
 
@@ -113,7 +113,7 @@ static uint64_t reads_of(const struct pw_handle *h)
 /* Fewer reads can't have been worth a window, and the table is small. */
 #define REMEMBERED 32u
 
-void pw_handle_unref(struct pw_handle *h)
+PW_CODE_PAGE(number) void pw_handle_unref(struct pw_handle *h)
 {
 	uint64_t reads;
 
@@ -127,7 +127,7 @@ void pw_handle_unref(struct pw_handle *h)
 	pw_window_retire(&h->win, true);
 }
 
-static void reuse(struct pw_window *w)
+static PW_CODE_PAGE(number) void reuse(struct pw_window *w)
 {
 	struct pw_handle *h = pw_handle_of(w);
 

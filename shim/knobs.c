@@ -196,7 +196,7 @@ static bool any_match(const char *globs, const char *path)
 	return false;
 }
 
-bool pw_knobs_admit(const char *path)
+PW_CODE_PAGE(number) bool pw_knobs_admit(const char *path)
 {
 	if (pw_knobs.include && !any_match(pw_knobs.include, path))
 		return false;

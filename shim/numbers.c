@@ -80,14 +80,14 @@ static bool trackable(int fd, const char *path, int flags)
 	return false;
 }
 
-uint32_t pw_opening(void)
+PW_CODE_PAGE(number) uint32_t pw_opening(void)
 {
 	if (pw_unlikely(pw_me.unsettled))
 		pw_thread_settle(); /* a gate of our own would look like a fork under way */
 	return pw_gate_epoch();
 }
 
-int pw_opened(uint32_t opening, int fd, const char *path, int flags)
+PW_CODE_PAGE(number) int pw_opened(uint32_t opening, int fd, const char *path, int flags)
 {
 	struct pw_handle *h;
 
@@ -121,7 +121,7 @@ void pw_forget(int fd)
 		pw_fd_set(fd, NULL);
 }
 
-void pw_let_go(int fd, uint64_t entry)
+PW_CODE_PAGE(number) void pw_let_go(int fd, uint64_t entry)
 {
 	change_begin(pw_fd_handle(entry));
 	pw_fd_clear(fd, entry);
@@ -149,7 +149,7 @@ void pw_duplicated(struct pw_held *x, int from, int to)
  * The position goes back first, so that whoever still uses the number meanwhile (another
  * thread, a handler) finds the kernel right; then the entry goes; the caller closes last.
  */
-void pw_drop(int fd)
+PW_CODE_PAGE(number) void pw_drop(int fd)
 {
 	uint64_t entry = pw_fd_entry(fd);
 	struct pw_held x;

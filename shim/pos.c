@@ -13,7 +13,7 @@ static uint32_t
 	closers; /* the same: threads between clearing an entry and the real close */
 static PW_HOT_PAGE uint32_t epoch;
 
-uint32_t pw_gate_epoch(void)
+PW_CODE_PAGE(number) uint32_t pw_gate_epoch(void)
 {
 	return pw_load_acquire(&epoch);
 }
@@ -32,7 +32,7 @@ void pw_gate_lower(void)
 	pw_sub_acq_rel(&gate, 1);
 }
 
-bool pw_gate_is_up(void)
+PW_CODE_PAGE(number) bool pw_gate_is_up(void)
 {
 	return pw_load_acquire(&gate) != 0;
 }
@@ -44,7 +44,7 @@ void pw_gate_reset(void)
 	pw_me.closes = 0;
 }
 
-void pw_closing_begin(void)
+PW_CODE_PAGE(number) void pw_closing_begin(void)
 {
 	if (pw_me.closes)
 		return;
@@ -56,7 +56,7 @@ void pw_closing_begin(void)
 	pw_fence_seq(); /* an adopter sees it, or we see what it adopted */
 }
 
-void pw_closing_end(unsigned outer)
+PW_CODE_PAGE(number) void pw_closing_end(unsigned outer)
 {
 	unsigned closes = pw_me.closes;
 
