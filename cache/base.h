@@ -27,7 +27,7 @@
  * same reason: where the TLB is emptied by each system call, a page more in a call's way took
  * 50 ns and more (tests/gates/start_pages holds them to it).
  */
-#define PW_CODE_PAGE(call) __attribute__((section("pw_" #call)))
+#define PW_CODE_PAGE(call) __attribute__((section(".text.sorted.pw_" #call)))
 
 #define PW_PAGE_SHIFT 12
 #define PW_PAGE ((size_t)1 << PW_PAGE_SHIFT)

@@ -14,8 +14,11 @@
 #include "shim/thread.h"
 #include "shim/trust.h"
 
-/* Costs and history come from the segment, and attaching to it costs some twenty calls: not
- * before it is likely to matter. Large reads gain little, so they wait longer. */
+/* Costs and history come from the segment, and attaching to it takes as long as some 150 reads
+ * (system calls, and first touches of its pages): not before as many were made in this process, so
+ * many batches; then what they would have gained is counted. */
+#define ATTACH_AFTER 10u
+/* Large reads gain little, so they wait longer. */
 #define LARGE 16384u
 #define LARGE_FIRST 64u
 /* Where a file ends is asked after so many reads in sequence, not before: a call for 32. */
@@ -223,6 +226,19 @@ static bool promising(const struct pw_handle *h, uint64_t gain, uint64_t bytes,
 	return coming >= (paid ? price : 3 * price);
 }
 
+static PW_HOT_PAGE uint32_t batches; /* racy: any thread, plain loads and stores */
+
+/* Is the segment there, or has it been earned by now? */
+static bool attachable(void)
+{
+	uint32_t so_far = pw_load_relaxed(&batches) + 1;
+
+	if (pw_segment_peek())
+		return true;
+	pw_store_relaxed(&batches, so_far);
+	return so_far >= ATTACH_AFTER;
+}
+
 /* A segment that is cut short is a SIGBUS: not attached before that is looked after. */
 static bool informed(struct pw_handle *h)
 {
@@ -250,6 +266,8 @@ static bool batch_asks(struct pw_handle *h, int fd)
 	uint64_t end = pw_load_relaxed(&h->next_off);
 	bool in_sequence = !pw_load_relaxed(&h->moved);
 	bool fresh = in_sequence && end > pw_load_relaxed(&h->high);
+	bool attached = pw_segment_peek() != NULL;
+	uint64_t calls = pw_load_relaxed(&h->calls);
 	uint64_t gain;
 	bool wanted;
 
@@ -258,18 +276,22 @@ static bool batch_asks(struct pw_handle *h, int fd)
 	if (!pw_me.serving ||
 	    (pw_load_relaxed(&h->flags) & (PW_H_NO_WINDOW | PW_H_NEVER)))
 		return false;
-	if (bytes > LARGE * (uint64_t)PW_EARN_BATCH &&
-	    pw_load_relaxed(&h->calls) < LARGE_FIRST) {
+	if (bytes > LARGE * (uint64_t)PW_EARN_BATCH && calls < LARGE_FIRST) {
 		note_high(h, end);
 		return false;
 	}
-	if (!informed(h))
+	if (!attachable() || !informed(h)) {
+		note_high(h, end);
+		if (calls >= LOOK_FIRST)
+			pw_earn_qualified(h, fd); /* a device? it passes by */
 		return false;
+	}
 	gain = gain_of(h, PW_EARN_BATCH, bytes, fresh);
 	note_high(h, end);
+	if (!attached && pw_segment_peek()) /* its batches until now were worth as much */
+		pw_store_relaxed(&h->earned, gain * (calls / PW_EARN_BATCH - 1));
 	wanted = paid(h, gain, PW_EARN_BATCH);
-	if (fresh && gain && pw_load_relaxed(&h->calls) >= LOOK_FIRST &&
-	    pw_earn_qualified(h, fd))
+	if (fresh && gain && calls >= LOOK_FIRST && pw_earn_qualified(h, fd))
 		wanted = promising(h, gain, bytes, end, wanted);
 	if (!gain)
 		wanted = worth_exploring(h, fd, bytes);

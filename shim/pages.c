@@ -3,7 +3,7 @@
  * these sections are laid behind.
  */
 #define BEGIN(call)                                                             \
-	__asm__(".pushsection pw_" #call ",\"ax\",@progbits\n\t.p2align 12\n\t" \
+	__asm__(".pushsection .text.sorted.pw_" #call ",\"ax\",@progbits\n\t.p2align 12\n\t" \
 		".popsection");
 
 BEGIN(number)
