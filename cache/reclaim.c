@@ -9,7 +9,7 @@
 #include "cache/window.h"
 
 /* Every so many touched cache pages the counts are published and the total is looked at:
- * the total may be over by this much per process, 2 MiB. */
+ * meanwhile a process may add as much, 2 MiB. */
 #define EVERY 32u
 
 /* Of a pass in sequence, the cache pages behind the last that stay: several threads may read it
@@ -64,6 +64,35 @@ static uint64_t drop_run(struct pw_window *w, uint64_t at, uint64_t end, uint8_t
 	return run;
 }
 
+/* What one page table maps. */
+#define TABLE ((uint64_t)2 << 20)
+
+static bool all_dropped(struct pw_window *w, uint64_t first, uint64_t last)
+{
+	uint8_t any = 0;
+
+	for (uint64_t cp = first; cp <= last; cp++)
+		any |= pw_load_relaxed(&w->map[cp]);
+	return !(any & PW_M_TOUCHED);
+}
+
+/*
+ * Of all that a pass drops the page tables stay, 2 KiB for each MiB; but kernels since 6.14 give
+ * one back when a call covers all that it maps. So where the trail has come to the end of one,
+ * between cache pages `from` and `to`, that is asked once more.
+ */
+static void drop_tables(struct pw_window *w, uint64_t from, uint64_t to)
+{
+	uintptr_t base = (uintptr_t)w->base;
+	uintptr_t end = base + (to << PW_CP_SHIFT);
+	uintptr_t at = pw_round_up(base + (from << PW_CP_SHIFT) + 1, TABLE) - TABLE;
+
+	for (; at + TABLE <= end; at += TABLE)
+		if (at >= base && all_dropped(w, (at - base) >> PW_CP_SHIFT,
+					      (at + TABLE - 1 - base) >> PW_CP_SHIFT))
+			pw_sys->madvise((void *)at, TABLE, MADV_DONTNEED);
+}
+
 /*
  * A long pass in sequence pays for itself: under the bound it leaves its trail, over it what
  * lies behind goes first, used or not, for a pass does not come back soon. So it neither
@@ -84,6 +113,7 @@ static uint64_t drop_trail(struct pw_window *w, uint64_t want)
 		dropped += run;
 		at += run ? run : 1;
 	}
+	drop_tables(w, pw_load_relaxed(&w->trail), at);
 	pw_store_relaxed(&w->trail, at);
 	return dropped;
 }
@@ -190,6 +220,10 @@ void pw_reclaim_poll(struct pw_reader *r, struct pw_window *in)
 	pw_stat_publish();
 	total = pw_stat_total_pages(&sharers);
 	bound = pw_reclaim_bound() >> PW_CP_SHIFT;
+	/* What is touched before the next look, and page tables, are to fit in as well, where that
+	 * is a small part of it. */
+	if (bound >= 32 * EVERY)
+		bound -= 2 * EVERY;
 	if (total <= bound && !pw_stat_shrink_asked())
 		return;
 	if (total > bound && pw_segment_peek() && pw_stat_sweep(pw_segment_peek()))

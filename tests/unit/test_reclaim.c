@@ -529,6 +529,38 @@ UNIT_TEST(reclaim, bound_under_large_reads)
 	cr_assert_leq(most, 64u + EVERY + n / PW_CP, "%u", (unsigned)most);
 }
 
+/* What comes before the next look, and page tables, fit in where the bound is large. */
+UNIT_TEST(reclaim, a_large_bound_is_never_passed)
+{
+	static struct pw_window large;
+	const char *other = unit_shm("large");
+	const uint64_t cps = 1200;
+	uint64_t most = 0;
+	int other_fd;
+
+	start(true);
+	other_fd = unit_file(other, cps * PW_CP);
+	cr_assert_eq(unit_open(me, &large, other_fd), 0);
+	pw_reclaim_set_bound(1024 * PW_CP);
+	for (uint64_t i = 0; i < cps; i++) {
+		unit_read(me, &large, other_fd, buf, 4096, i * 7 % cps * PW_CP);
+		pw_reclaim_poll(me, NULL);
+		if (own(PW_S_PAGES) > most)
+			most = own(PW_S_PAGES);
+	}
+	cr_assert_leq(most, 1024 - EVERY, "%u", (unsigned)most);
+	cr_assert_geq(most, 1024 - 3 * EVERY, "%u", (unsigned)most);
+}
+
+#define TABLE ((uintptr_t)2 << 20)
+static unsigned tables; /* asked for whole */
+
+static long note_tables(void *at, size_t len, int advice)
+{
+	tables += (uintptr_t)at % TABLE == 0 && len == TABLE && advice == MADV_DONTNEED;
+	return pw_sys_kernel.madvise(at, len, advice);
+}
+
 /* A pass over much more than the bound pays with its own trail; what others use, and what this
  * process used before, stays. */
 UNIT_TEST(reclaim, a_long_pass_drops_behind_itself)
@@ -547,6 +579,7 @@ UNIT_TEST(reclaim, a_long_pass_drops_behind_itself)
 	for (uint64_t cp = 0; cp < hots; cp++)
 		unit_read(me, &hot, hot_fd, buf, 4096, cp * PW_CP);
 	cr_assert_eq(touched(&hot), hots);
+	unit_sys.madvise = note_tables;
 	for (uint64_t cp = 0; cp < CPS; cp++) {
 		read_page(cp);
 		if (own(PW_S_PAGES) > most)
@@ -559,6 +592,8 @@ UNIT_TEST(reclaim, a_long_pass_drops_behind_itself)
 	cr_assert_eq(stayed, hots);
 	cr_assert(w.map[CPS - 1] & PW_M_TOUCHED, "where the pass is");
 	cr_assert_not(w.map[CPS / 2] & PW_M_TOUCHED);
+	cr_assert_geq(tables, CPS * PW_CP / TABLE - 4,
+		      "page tables that are left: but %u", tables);
 	/* Back to the beginning: another sequence, whose trail begins there. */
 	read_page(0);
 	cr_assert_eq(w.trail, 0u);
