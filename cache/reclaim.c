@@ -10,7 +10,7 @@
 
 /* Every so many touched cache pages the counts are published and the total is looked at:
  * meanwhile a process may add as much, 2 MiB. */
-#define EVERY 32u
+#define EVERY ((uint64_t)32)
 
 /* Of a pass in sequence, the cache pages behind the last that stay: several threads may read it
  * together. */

@@ -25,7 +25,36 @@ def figure(bench, name, *argv, before=None, knobs=None):
     return run
 
 
+def turns(bench, what, path, n, **knobs):
+    """The same calls by libc and by the library, in one process that takes turns: the pair is
+    made in one run, and the side that comes second says what the first one found."""
+    found = {}
+
+    def sides(_, loaded):
+        return loaded.but(PW_BENCH="libc", **knobs), loaded.but(PW_BENCH="library", **knobs)
+
+    def run(side):
+        which = side.env["PW_BENCH"]
+        if which not in found:
+            found["libc"], found["library"], _ = bench.figures(
+                3, "turns", what, path(), n, bench.by_mode(100, 1000, 2000), side=side)
+        return Took(found.pop(which))
+    return {"sides": sides, "run": run, "needs_library": True, "warm": False, "few": 3,
+            "names": ("by libc", "by the library"), "unit": "ns"}
+
+
 def cases(bench):
+    mib = bench.by_mode(64, 256, 4096)
+    yield Case("harm-turn-read", "harm", "a read of 4 KiB in sequence, with and without in "
+               "one process that takes turns",
+               **turns(bench, "read", lambda: bench.data(64), 4096))
+    yield Case("harm-turn-pread", "harm", f"a pread of 512 bytes at random in {mib} MiB, the "
+               "same way", **turns(bench, "pread", lambda: bench.data(mib), 512,
+                                   PAGEWELL_SIZE="4M"))
+    for n in (0, 512):
+        yield Case(f"harm-turn-open-{n}", "harm", f"open, {'a read of 512 bytes, ' * bool(n)}"
+                   "close, the same way",
+                   **turns(bench, "open", lambda: bench.data(1), n))
     n = bench.by_mode(1000, 10000, 100000)
     yield Case("harm-find", "harm", f"find over {n:,} files by size",
                bench.command("find", lambda: bench.tree(n, 16), "-type", "f", "-size", "+1"))

@@ -8,7 +8,8 @@ import subprocess
 import files
 from pairs import Failed, Missing, Runner, Side, Took, program
 
-TOOLS = ("percall", "costs", "startup", "visit", "bigread", "echo", "flat", "neighbour")
+TOOLS = ("percall", "costs", "startup", "visit", "bigread", "echo", "flat", "neighbour",
+         "turns")
 MIB = 1 << 20
 
 
@@ -20,7 +21,7 @@ def compile_tools(here, out):
     for name in TOOLS:
         source, made = os.path.join(here, name + ".c"), os.path.join(out, name)
         if not os.path.exists(made) or os.path.getmtime(made) < os.path.getmtime(source):
-            subprocess.run([*cc, "-o", made, source, "-pthread", "-lm"], check=True)
+            subprocess.run([*cc, "-o", made, source, "-pthread", "-lm", "-ldl"], check=True)
     empty = os.path.join(out, "empty.so")
     if not os.path.exists(empty):
         subprocess.run([*cc, "-shared", "-fPIC", "-x", "c", "/dev/null", "-o", empty],
