@@ -21,8 +21,8 @@
 /* Large reads gain little, so they wait longer. */
 #define LARGE 16384u
 #define LARGE_FIRST 64u
-/* Where a file ends is asked after so many reads in sequence, not before: a call for 32. */
-#define LOOK_FIRST 32u
+/* What a file is, and where it ends, is asked after so many reads, not before: two calls for 64. */
+#define LOOK_FIRST 64u
 /* So many reads in sequence for which the window was no help, and it goes. */
 #define VAIN 4u
 #define TRIES_MAX 24u /* a price of minutes */

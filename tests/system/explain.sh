@@ -69,7 +69,9 @@ reason served "t['reads'] == 2000 and t['served_reads'] > 1500 and t['windows'] 
 	and t['saved_ns'] > 0 and j['verdict'] != 'unknown'" "${warm[@]}"
 reason not-earned "t['passed'] == {'not-earned': 10}" open="$big" read=10,100
 data "$place/small" 20480
-reason read-once "t['passed']['read-once'] >= 23" open="$place/small" read=40,512
+# (In a process that has read enough to look at what is known of costs.)
+reason read-once "file('small')['passed']['read-once'] >= 23" "${warm[@]}" \
+	open="$place/small" read=40,512
 reason page-not-earned "t['passed']['page-not-earned'] >= 20" \
 	"${warm[@]}" pread=25,1,131072,131072
 reason new-memory "t['passed']['new-memory'] == 7" "${warm[@]}" fresh=7
