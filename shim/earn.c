@@ -161,12 +161,6 @@ static bool worth_exploring(struct pw_handle *h, int fd, uint64_t bytes)
 	return !pw_file_touch(pw_load_relaxed(&h->win.id));
 }
 
-static void note_high(struct pw_handle *h, uint64_t end)
-{
-	if (end > pw_load_relaxed(&h->high))
-		pw_store_relaxed(&h->high, end);
-}
-
 /* How many reads an opening brings in this process, as a moving average over those that brought
  * enough to be looked at; 0: not known yet. A hint: any thread, plain loads and stores. */
 static PW_HOT_PAGE uint32_t usual_reads;
@@ -277,17 +271,17 @@ static bool batch_asks(struct pw_handle *h, int fd)
 	    (pw_load_relaxed(&h->flags) & (PW_H_NO_WINDOW | PW_H_NEVER)))
 		return false;
 	if (bytes > LARGE * (uint64_t)PW_EARN_BATCH && calls < LARGE_FIRST) {
-		note_high(h, end);
+		pw_earn_note_high(h, end);
 		return false;
 	}
 	if (!attachable() || !informed(h)) {
-		note_high(h, end);
+		pw_earn_note_high(h, end);
 		if (calls >= LOOK_FIRST)
 			pw_earn_qualified(h, fd); /* a device? it passes by */
 		return false;
 	}
 	gain = gain_of(h, PW_EARN_BATCH, bytes, fresh);
-	note_high(h, end);
+	pw_earn_note_high(h, end);
 	if (!attached && pw_segment_peek()) /* its batches until now were worth as much */
 		pw_store_relaxed(&h->earned, gain * (calls / PW_EARN_BATCH - 1));
 	wanted = paid(h, gain, PW_EARN_BATCH);

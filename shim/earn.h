@@ -58,13 +58,19 @@ static inline bool pw_earn_pread(struct pw_handle *h, uint64_t off, uint64_t got
 	return calls % PW_EARN_BATCH == 0;
 }
 
+/* A read ended at `end`. */
+static inline void pw_earn_note_high(struct pw_handle *h, uint64_t end)
+{
+	if (end > pw_load_relaxed(&h->high))
+		pw_store_relaxed(&h->high, end);
+}
+
 /* A read at `off` where there is a window was made by the kernel. */
 static inline void pw_earn_noted(struct pw_handle *h, uint64_t off, uint64_t got)
 {
 	pw_store_relaxed(&h->calls, pw_load_relaxed(&h->calls) + 1);
 	pw_store_relaxed(&h->next_off, off + got);
-	if (off + got > pw_load_relaxed(&h->high))
-		pw_store_relaxed(&h->high, off + got);
+	pw_earn_note_high(h, off + got);
 }
 
 /* A batch is full: may open a window. */

@@ -168,14 +168,15 @@ static ssize_t pread_plain(struct pw_number x, int fd, void *buf, size_t n, off_
 {
 	struct pw_reader *r = pw_serving();
 	bool alone = pw_single_threaded();
-	uint64_t gen = pw_dest_begin();
 	bool hopeless = false;
+	uint64_t gen;
 	ssize_t got;
 
 	if (pw_likely(n <= PW_PAGE && !pw_earn_pread_next_is_last(x.h))) {
 		pw_earn_pread(x.h, (uint64_t)off, n);
 		return pw_bare_pread(fd, buf, n, off, alone);
 	}
+	gen = pw_dest_begin();
 	pw_hazard_fill(&r->slot[0], x.h, alone);
 	got = pw_bare_pread(fd, buf, n, off, alone);
 	if (pw_likely(got > 0 && pw_unchanged(&x))) {

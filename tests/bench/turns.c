@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define PW_CALLS 256
-/* Numbers are opened again after so many calls: else the whole of a large file would be one
+/* Numbers are opened again after so many bytes: else the whole of a large file would be one
  * reader's sequence. */
 #define PW_PASS ((uint64_t)64 << 20)
 
